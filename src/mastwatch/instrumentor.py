@@ -1,0 +1,83 @@
+"""The base class of framework instrumentors."""
+
+from __future__ import annotations
+
+from importlib import metadata, util
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from mastwatch.spans.emit import Emitter
+
+
+class DidNotEnable(ModuleNotFoundError):
+    """A library cannot be instrumented here: it is absent, too old, or not what we know.
+
+    A ModuleNotFoundError, so that OpenTelemetry's loader skips it and goes on with the others.
+    """
+
+
+class Instrumentor:
+    """Attaches mastwatch to one library.
+
+    The contract, in points:
+
+    1. ``install`` is called once the library is imported, never before, and imports nothing that
+       the app would not import itself. It raises DidNotEnable when it cannot attach.
+    2. A hook observes: same return value, same exception object, same laziness. The host's call is
+       never inside our guard: prepare (guarded), call (bare), record (guarded).
+    3. Agents and graphs made before ``install`` are seen too: patch classes, not instances.
+    4. ``uninstall`` first makes every hook inert, then unwraps what is still on top; it never
+       removes what others put there after us.
+    5. The instrumentor tells the Emitter what happened and knows nothing of failure modes.
+
+    Attributes:
+        name: As in ``instrument(frameworks=[...])`` and the metric label ``framework``.
+        frameworks: Values of the label ``framework`` on its runs; its name by default.
+        library: Top-level import name; its presence is looked up without importing it.
+        trigger: Module after whose import ``install`` runs; the library itself by default.
+        distributions: Names on the package index that provide the library, newest first.
+        minimum: Oldest supported version by distribution, ``{"autogen": "0.14"}``.
+        supersedes: Names of instrumentors whose events this one already covers.
+    """
+
+    name: ClassVar[str]
+    frameworks: ClassVar[tuple[str, ...]] = ()
+    library: ClassVar[str]
+    trigger: ClassVar[str] = ""
+    distributions: ClassVar[tuple[str, ...]] = ()
+    minimum: ClassVar[dict[str, str]] = {}
+    supersedes: ClassVar[tuple[str, ...]] = ()
+
+    def install(self, emitter: Emitter) -> None:
+        """Attach to the imported library.
+
+        Raises:
+            DidNotEnable: The library cannot be instrumented; the text says why.
+        """
+        raise NotImplementedError
+
+    def uninstall(self) -> None:
+        """Detach; harmless when not installed."""
+        raise NotImplementedError
+
+    def hooks(self) -> dict[str, bool]:
+        """Each hook's name and whether it is in place, for ``mastwatch_hook_status``."""
+        return {}
+
+    @classmethod
+    def present(cls) -> bool:
+        """Whether the library can be imported here; nothing is imported to find out."""
+        try:
+            return util.find_spec(cls.library) is not None
+        except (ImportError, ValueError):
+            return False
+
+    @classmethod
+    def version(cls) -> tuple[str, str] | None:
+        """Distribution and version that provide the library, or None."""
+        for distribution in cls.distributions:
+            try:
+                return distribution, metadata.version(distribution)
+            except metadata.PackageNotFoundError:
+                continue
+        return None

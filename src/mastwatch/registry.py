@@ -1,0 +1,83 @@
+"""Finds detectors and instrumentors by their entry points; one broken plug-in stops no other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from mastwatch.detector import Detector
+from mastwatch.instrumentor import Instrumentor
+
+DETECTORS = "mastwatch.detectors"
+INSTRUMENTATIONS = "mastwatch.instrumentations"
+_BASES: dict[str, type] = {DETECTORS: Detector, INSTRUMENTATIONS: Instrumentor}
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One entry point and what became of it.
+
+    Attributes:
+        group: ``mastwatch.detectors`` or ``mastwatch.instrumentations``.
+        name: The entry point's name.
+        distribution: The package that brings it.
+        version: That package's version.
+        target: ``module:Class``.
+        loaded: The class, or None.
+        problem: Why it could not be loaded; empty when it was.
+    """
+
+    group: str
+    name: str
+    distribution: str
+    version: str
+    target: str
+    loaded: type[Any] | None
+    problem: str = ""
+
+
+def plugins(group: str | None = None) -> list[Plugin]:
+    """All entry points of our groups, loaded as far as they load, sorted by name."""
+    groups = [group] if group else list(_BASES)
+    return [
+        _load(point) for g in groups for point in sorted(metadata.entry_points(group=g), key=_name)
+    ]
+
+
+def detectors() -> list[type[Detector]]:
+    """The detector classes that could be loaded."""
+    return [p.loaded for p in plugins(DETECTORS) if p.loaded is not None]
+
+
+def instrumentors() -> list[type[Instrumentor]]:
+    """The instrumentor classes that could be loaded."""
+    return [p.loaded for p in plugins(INSTRUMENTATIONS) if p.loaded is not None]
+
+
+def _name(point: metadata.EntryPoint) -> str:
+    return point.name
+
+
+def _load(point: metadata.EntryPoint) -> Plugin:
+    loaded: type[Any] | None = None
+    problem = ""
+    try:
+        candidate = point.load()
+        base = _BASES[point.group]
+        if isinstance(candidate, type) and issubclass(candidate, base):
+            loaded = candidate
+        else:
+            problem = f"{point.value} is no subclass of mastwatch.{base.__name__}"
+    except Exception as error:  # a stranger's module may raise anything at import
+        problem = f"{point.value} cannot be loaded: {type(error).__name__}: {error}"
+    dist = point.dist
+    return Plugin(
+        group=point.group,
+        name=point.name,
+        distribution=dist.name if dist else "",
+        version=dist.version if dist else "",
+        target=point.value,
+        loaded=loaded,
+        problem=problem,
+    )

@@ -1,0 +1,20 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ["MASTWATCH_RAISE_ERRORS"] = "1"
+os.environ.setdefault("MASTWATCH_PROMETHEUS_PORT", "0")
+
+
+@pytest.fixture(scope="session")
+def traces() -> Path:
+    """The folder of recorded runs; the test is skipped where there is none."""
+    folder = os.environ.get("MASTWATCH_TRACES")
+    if not folder:
+        pytest.skip("recorded runs: MASTWATCH_TRACES is not set")
+    return Path(folder)
