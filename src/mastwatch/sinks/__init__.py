@@ -1,0 +1,1 @@
+"""Where findings go: metrics, spans, log lines."""

@@ -1,0 +1,1 @@
+"""OpenTelemetry in and out; the only package that imports it."""

@@ -1,0 +1,212 @@
+"""From what a framework hook saw to spans and Events: the API that instrumentors write against.
+
+An instrumentor opens a Run, and in it Turns, ModelCalls and ToolCalls; it says what was uttered
+with ``message``. Parents are passed explicitly (never "whatever span is current"), a context token
+never outlives one ``with`` block, and Events go out at once whatever the sampler decided.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+
+from mastwatch.events import Contract, Event, RunStarted
+from mastwatch.findings import Finding
+from mastwatch.spans import semconv
+from mastwatch.spans.content import ContentPolicy
+from mastwatch.spans.run import Core, Run, Verdict, firing
+from mastwatch.spans.scope import ModelCall, Scope, ToolCall, current_scope, error_type
+
+__all__ = ["Emitter", "ModelCall", "Run", "Scope", "ToolCall", "Watcher", "error_type"]
+
+MAX_WAITING = 1_024
+"""Paused runs that can still be resumed, per process."""
+
+
+class Watcher(Protocol):
+    """What emit needs of the watch."""
+
+    def observe(self, event: Event) -> list[Verdict] | None:
+        """Bring the run's state up to date; called in order, under the run's lock.
+
+        None means that the event does not count (a duplicate).
+        """
+
+    def deliver(self, event: Event, verdicts: list[Verdict] | None) -> None:
+        """Tell the sinks; called without any lock."""
+
+
+class Emitter:
+    """Opens runs. One per ``instrument()``; shared by all instrumentors.
+
+    Args:
+        watch: Where Events go.
+        tracer: Makes the spans: a tracer, or what gives the present one at each run's start.
+        content: What text may stand on them.
+        attributes: Put on every run's span (release, environment).
+    """
+
+    def __init__(
+        self,
+        watch: Watcher,
+        tracer: trace.Tracer | Callable[[], trace.Tracer],
+        content: ContentPolicy | None = None,
+        attributes: Mapping[str, str] | None = None,
+    ) -> None:
+        self.watch = watch
+        self._tracer = tracer
+        self.content = content or ContentPolicy()
+        self.attributes = dict(attributes or {})
+        self._waiting: OrderedDict[tuple[str, str], Core] = OrderedDict()
+        self._lock = threading.Lock()  # protects _waiting
+
+    @property
+    def tracer(self) -> trace.Tracer:
+        """Makes the spans."""
+        return self._tracer if isinstance(self._tracer, trace.Tracer) else self._tracer()
+
+    def current(self) -> Scope | None:
+        """The scope whose ``attached()`` block we are in, if its run is still open."""
+        scope = current_scope.get()
+        return scope if scope is not None and not scope.run.finished else None
+
+    def suppressed(self) -> bool:
+        """Whether someone (our own judge, for one) asked for no instrumentation here."""
+        return bool(otel_context.get_value("suppress_instrumentation"))
+
+    def start_run(
+        self,
+        name: str,
+        *,
+        framework: str,
+        task: str | None = None,
+        conversation_id: str | None = None,
+        user_id: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        prompts: Mapping[str, str] | None = None,
+        contract: Contract | None = None,
+        parent: Scope | None = None,
+        resume: bool = False,
+        spans: bool = True,
+    ) -> Run:
+        """Begin a run; inside another run (``parent`` or ``current()``) begin a branch of it.
+
+        Args:
+            name: The workflow's name.
+            framework: Metric label.
+            task: What it was asked to do.
+            conversation_id: The framework's thread or session id.
+            user_id: The host's own id of the user.
+            tags: Free labels of the run, on its span and in the store.
+            prompts: System prompt by agent name.
+            contract: How it is meant to stop.
+            parent: The scope it happens in; ``current()`` by default.
+            resume: Go on with the paused run of this conversation, where there is one.
+            spans: False where another producer already traces the library: Events flow, the spans
+                are theirs.
+        """
+        scope = parent or self.current()
+        now = time.time()
+        resumed = None
+        if scope is not None and not scope.run.finished:
+            run = Run(self, scope.run.core, scope.run.core.new_branch(), scope, framework)
+        else:
+            resumed = self._take_waiting(framework, conversation_id) if resume else None
+            run = self._root(name, framework, conversation_id, user_id, tags or {}, spans, resumed)
+        run.publish(
+            RunStarted(
+                run_id=run.id,
+                at=now,
+                branch=run.branch,
+                name=name,
+                framework=framework,
+                task=task,
+                conversation_id=conversation_id,
+                user_id=user_id,
+                tags=dict(tags or {}),
+                prompts=dict(prompts or {}),
+                contract=contract or Contract(),
+                resumed=resumed is not None,
+            )
+        )
+        return run
+
+    def _root(
+        self,
+        name: str,
+        framework: str,
+        conversation_id: str | None,
+        user_id: str | None,
+        tags: Mapping[str, str],
+        spans: bool,
+        resumed: Core | None,
+    ) -> Run:
+        core = Core(resumed, framework, conversation_id, spans)
+        if spans:
+            attributes: dict[str, Any] = {
+                semconv.OPERATION_NAME: semconv.INVOKE_WORKFLOW,
+                semconv.WORKFLOW_NAME: name,
+                **core.identity,
+                **self.attributes,
+                **{semconv.TAG_PREFIX + key: value for key, value in tags.items()},
+            }
+            if user_id:
+                attributes[semconv.USER_ID] = user_id
+            context = None
+            if resumed is not None and not trace.get_current_span().get_span_context().is_valid:
+                context = resumed.span_context()
+            core.span = self.tracer.start_span(
+                f"{semconv.INVOKE_WORKFLOW} {name}", context=context, attributes=attributes
+            )
+        return Run(self, core, "", None, framework)
+
+    def _take_waiting(self, framework: str, conversation_id: str | None) -> Core | None:
+        with self._lock:
+            return self._waiting.pop((framework, conversation_id or ""), None)
+
+    def put_waiting(self, framework: str, core: Core) -> None:
+        """Keep a paused run until its conversation is resumed."""
+        with self._lock:
+            self._waiting[framework, core.conversation_id or ""] = core
+            while len(self._waiting) > MAX_WAITING:
+                self._waiting.popitem(last=False)
+
+    def write_verdict(self, verdict: Verdict) -> trace.SpanContext:
+        """Put a finding or notice as an event on the span where it fired.
+
+        Returns:
+            That span's context, for the evaluation log event.
+        """
+        span: trace.Span = getattr(firing, "span", None) or trace.INVALID_SPAN
+        span.add_event(*_verdict_event(verdict))
+        return span.get_span_context()
+
+
+def _verdict_event(verdict: Verdict) -> tuple[str, dict[str, Any]]:
+    common = {
+        "severity": verdict.severity.label,
+        "detector": verdict.detector,
+        "agent": verdict.agent,
+        "message_index": verdict.message_index,
+        "evidence": verdict.evidence,
+        "explanation": verdict.explanation,
+    }
+    if isinstance(verdict, Finding):
+        own = {
+            "mode": verdict.mode,
+            "slug": verdict.slug,
+            "score": verdict.severity.score,
+            "fingerprint": verdict.fingerprint,
+            "episode": verdict.episode,
+        }
+        prefix, name = semconv.FINDING_PREFIX, semconv.FINDING_EVENT
+    else:
+        own = {"name": verdict.name}
+        prefix, name = semconv.NOTICE_PREFIX, semconv.NOTICE_EVENT
+    return name, {prefix + key: value for key, value in (common | own).items()}

@@ -1,0 +1,228 @@
+"""The OpenTelemetry providers: the host's where it has them, else quiet ones of our own.
+
+A provider of the host is never replaced, and ours gives way when the host sets one later. Ours
+export by OTLP only where an ``OTEL_EXPORTER_OTLP_*ENDPOINT`` is set; a dead endpoint is counted,
+not printed; the process's exit waits for at most the flush time-out.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any
+
+from opentelemetry import _logs, trace
+from opentelemetry._logs import Logger
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, LogRecordExporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+
+SCOPE = "mastwatch"
+SCHEMA_URL = "https://opentelemetry.io/schemas/1.37.0"
+_EXPORT_LOGGERS = (
+    "opentelemetry.exporter.otlp.proto.http.trace_exporter",
+    "opentelemetry.exporter.otlp.proto.http._log_exporter",
+    "opentelemetry.exporter.otlp.proto.grpc.exporter",
+    "opentelemetry.sdk._shared_internal",
+)
+
+
+def version() -> str:
+    """Version of the installed mastwatch."""
+    try:
+        return metadata.version("mastwatch")
+    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+        return "0"
+
+
+def endpoint(signal: str) -> str:
+    """The OTLP endpoint the environment asks for, for ``traces`` or ``logs``; empty if none."""
+    own = os.environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT", "")
+    return own or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+
+
+def _protocol(signal: str) -> str:
+    own = os.environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL", "")
+    said = own or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "")
+    # The specification's default is HTTP; 4317 is the port every collector gives to gRPC.
+    return said or ("grpc" if endpoint(signal).rstrip("/").endswith(":4317") else "http/protobuf")
+
+
+class Providers:
+    """Gives tracers and loggers, whoever the provider is.
+
+    Args:
+        flush_timeout: Longest wait for exports at exit or close, in seconds.
+        on_lost: Told how often exporting failed: ``on_lost("export_failed")``.
+    """
+
+    def __init__(self, flush_timeout: float, on_lost: Callable[[str], None]) -> None:
+        self._timeout = flush_timeout
+        self._on_lost = on_lost
+        self._own_traces: TracerProvider | None = None
+        self._own_logs: LoggerProvider | None = None
+        self._quiet = _Quiet()
+        self._tracer: tuple[Any, trace.Tracer] | None = None
+        self._logger: tuple[Any, Logger] | None = None
+        self._version = version()
+        self._start()
+
+    def _start(self) -> None:
+        if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            self._own_traces = TracerProvider(shutdown_on_exit=False)
+            if endpoint("traces"):
+                self._own_traces.add_span_processor(
+                    BatchSpanProcessor(_QuietExporter(_span_exporter(), self._quiet, self._on_lost))
+                )
+            _set_yielding(self._own_traces)
+        if endpoint("logs") and isinstance(
+            _logs.get_logger_provider(), _logs._internal.ProxyLoggerProvider
+        ):
+            self._own_logs = LoggerProvider(shutdown_on_exit=False)
+            self._own_logs.add_log_record_processor(
+                BatchLogRecordProcessor(_QuietExporter(_log_exporter(), self._quiet, self._on_lost))
+            )
+        if self._own_traces is not None or self._own_logs is not None:
+            self._quiet.install()
+            atexit.register(self.flush)
+
+    def tracer(self) -> trace.Tracer:
+        """A tracer of whoever is the global provider now."""
+        provider = trace.get_tracer_provider()
+        if self._tracer is None or self._tracer[0] is not provider:
+            tracer = provider.get_tracer(SCOPE, self._version, schema_url=SCHEMA_URL)
+            self._tracer = (provider, tracer)
+        return self._tracer[1]
+
+    def logger(self) -> Logger:
+        """A logger of the host's provider, else of ours."""
+        provider: Any = self._own_logs
+        host = _logs.get_logger_provider()
+        if provider is None or not isinstance(host, _logs._internal.ProxyLoggerProvider):
+            provider = host
+        if self._logger is None or self._logger[0] is not provider:
+            logger = provider.get_logger(SCOPE, self._version, schema_url=SCHEMA_URL)
+            self._logger = (provider, logger)
+        return self._logger[1]
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Export what is queued in our own providers.
+
+        Args:
+            timeout: Longest wait in seconds; the flush time-out by default.
+
+        Returns:
+            Whether everything was out in time.
+        """
+        return self._bounded(
+            [p.force_flush for p in (self._own_traces, self._own_logs) if p is not None], timeout
+        )
+
+    def close(self) -> None:
+        """Flush, stop our providers and take ours out of the global place."""
+        atexit.unregister(self.flush)
+        own = [p for p in (self._own_traces, self._own_logs) if p is not None]
+        self._bounded([p.shutdown for p in own])
+        if self._own_traces is not None and trace._TRACER_PROVIDER is self._own_traces:
+            trace._TRACER_PROVIDER = None
+        self._own_traces = self._own_logs = None
+        self._quiet.remove()
+
+    def _bounded(self, calls: list[Callable[[], Any]], timeout: float | None = None) -> bool:
+        # In a thread of its own, because the exporters' retries heed no time-out of ours.
+        deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
+        threads = [threading.Thread(target=call, daemon=True) for call in calls]
+        for thread in threads:
+            try:
+                thread.start()
+            except RuntimeError:  # the interpreter is too far down for new threads
+                return False
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in threads)
+
+
+def _set_yielding(provider: TracerProvider) -> None:
+    """Make ours the global provider in a way that the host can still set its own later.
+
+    ``trace.set_tracer_provider`` works once per process: had we used it, a host that configures
+    tracing after ``instrument()`` would find its provider refused and its traces lost.
+    """
+    if hasattr(trace, "_TRACER_PROVIDER"):
+        trace._TRACER_PROVIDER = provider
+    else:
+        trace.set_tracer_provider(provider)
+
+
+def _span_exporter() -> Any:
+    if _protocol("traces") == "grpc":
+        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as Grpc
+
+        return Grpc()
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as Http
+
+    return Http()
+
+
+def _log_exporter() -> Any:
+    if _protocol("logs") == "grpc":
+        from opentelemetry.exporter.otlp.proto.grpc._log_exporter import OTLPLogExporter as Grpc
+
+        return Grpc()
+    from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter as Http
+
+    return Http()
+
+
+class _Quiet(logging.Filter):
+    """Drops what OpenTelemetry logs while one of *our* exporters works; the host's may speak."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.working = threading.local()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not getattr(self.working, "on", False)
+
+    def install(self) -> None:
+        for name in _EXPORT_LOGGERS:
+            logging.getLogger(name).addFilter(self)
+
+    def remove(self) -> None:
+        for name in _EXPORT_LOGGERS:
+            logging.getLogger(name).removeFilter(self)
+
+
+class _QuietExporter(SpanExporter, LogRecordExporter):
+    """An exporter whose failures are counted instead of printed."""
+
+    def __init__(self, inner: Any, quiet: _Quiet, on_lost: Callable[[str], None]) -> None:
+        self._inner = inner
+        self._quiet = quiet
+        self._on_lost = on_lost
+
+    def export(self, batch: Any) -> Any:
+        self._quiet.working.on = True
+        try:
+            result = self._inner.export(batch)
+        finally:
+            self._quiet.working.on = False
+        if result.name != "SUCCESS":
+            self._on_lost("export_failed")
+        return result
+
+    def shutdown(self) -> None:
+        self._quiet.working.on = True
+        try:
+            self._inner.shutdown()
+        finally:
+            self._quiet.working.on = False
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        return bool(self._inner.force_flush(timeout_millis))

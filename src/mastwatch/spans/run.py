@@ -1,0 +1,421 @@
+"""One run, or a branch of it: opens turns, model and tool calls, and says what was uttered."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace import SpanKind
+
+from mastwatch.events import (
+    Event,
+    HandedOff,
+    HistoryCleared,
+    HumanReplied,
+    MessageKind,
+    MessageSent,
+    Outcome,
+    RequestMessage,
+    Role,
+    RunFinished,
+    ToolCalled,
+    ToolRequest,
+)
+from mastwatch.findings import Finding, Notice, Severity
+from mastwatch.spans import semconv
+from mastwatch.spans.content import to_json
+from mastwatch.spans.scope import ModelCall, Scope, ToolCall, error_type
+
+if TYPE_CHECKING:
+    from mastwatch.spans.emit import Emitter
+
+Verdict: TypeAlias = Finding | Notice
+
+firing = threading.local()
+"""``firing.span``: the span of the event that is being delivered on this thread."""
+
+
+class Core:
+    """What a run and its branches share: identity, row counter, lock, the run's span.
+
+    Args:
+        resumed: The paused run it goes on with.
+        framework: Label on spans.
+        conversation_id: The framework's thread or session id.
+        spans: Whether it opens spans at all.
+    """
+
+    def __init__(
+        self, resumed: Core | None, framework: str, conversation_id: str | None, spans: bool
+    ) -> None:
+        self.id: str = resumed.id if resumed else uuid.uuid4().hex
+        self.rows: int = resumed.rows if resumed else 0
+        self.conversation_id = conversation_id
+        self.spans = spans
+        self.finished = False
+        self.max_severity: Severity | None = None
+        self.span: trace.Span | None = None
+        self.lock = threading.RLock()  # orders rows and observation of one run
+        self.ids: Iterator[int] = itertools.count(self.rows + 1) if resumed is None else resumed.ids
+        self._branches: Iterator[int] = itertools.count(1) if resumed is None else resumed._branches
+        self.identity: dict[str, Any] = {
+            semconv.RUN_ID: self.id,
+            semconv.FRAMEWORK: framework,
+        }
+        if conversation_id:
+            self.identity[semconv.CONVERSATION_ID] = conversation_id
+
+    def new_branch(self) -> str:
+        """Name the next branch."""
+        return str(next(self._branches))
+
+    def span_context(self) -> Context | None:
+        """The context in which the run's span is the parent."""
+        return None if self.span is None else trace.set_span_in_context(self.span)
+
+
+class Run(Scope):
+    """One run, or a branch of it: a nested chat or parallel worker with a conversation of its own.
+
+    Branches share the run's id, trace and row numbers; detectors watch each by itself.
+    """
+
+    def __init__(
+        self, emitter: Emitter, core: Core, branch: str, parent: Scope | None, framework: str
+    ) -> None:
+        super().__init__(None, core.span if parent is None else parent.span)
+        self.emitter = emitter
+        self.core = core
+        self.branch = branch
+        self.parent = parent
+        self.framework = framework
+        self._branch_finished = False
+
+    @property
+    def id(self) -> str:
+        """The run's id, shared by its branches."""
+        return self.core.id
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run (or this branch) is over."""
+        return self._branch_finished or self.core.finished
+
+    @property
+    def last_index(self) -> int:
+        """Last row of the transcript so far, -1 before the first."""
+        return self.core.rows - 1
+
+    def publish(self, event: Event, span: trace.Span | None = None) -> None:
+        """Send an Event; verdicts are written on ``span`` (the run's by default)."""
+        watch = self.emitter.watch
+        with self.core.lock:
+            verdicts = watch.observe(event)
+        self.deliver(event, verdicts, span)
+
+    def deliver(
+        self, event: Event, verdicts: list[Verdict] | None, span: trace.Span | None
+    ) -> None:
+        """Hand an observed event's verdicts to the sinks, who find its span in ``firing``."""
+        for verdict in verdicts or ():
+            if isinstance(verdict, Finding):
+                worst = self.core.max_severity
+                self.core.max_severity = max(worst or verdict.severity, verdict.severity)
+        before = getattr(firing, "span", None)
+        firing.span = span or self.core.span or trace.get_current_span()
+        try:
+            self.emitter.watch.deliver(event, verdicts)
+        finally:
+            firing.span = before
+
+    def next_id(self) -> str:
+        """An id for an event of this run that its source gives none."""
+        return f"#{next(self.core.ids)}"
+
+    def turn(self, agent: str, *, parent: Scope | None = None) -> Scope:
+        """Open an agent's turn, an ``invoke_agent`` span; ``parent`` is the run by default."""
+        attributes = {
+            semconv.OPERATION_NAME: semconv.INVOKE_AGENT,
+            semconv.AGENT_NAME: agent,
+        }
+        span = self._span(f"{semconv.INVOKE_AGENT} {agent}", attributes, parent)
+        return Scope(self, span, agent)
+
+    def model_call(
+        self,
+        *,
+        agent: str,
+        model: str = "",
+        provider: str = "",
+        request: tuple[RequestMessage, ...] | None = None,
+        parent: Scope | None = None,
+    ) -> ModelCall:
+        """Open a model call, a ``chat`` span."""
+        attributes = {semconv.OPERATION_NAME: semconv.CHAT, semconv.AGENT_NAME: agent}
+        if provider:
+            attributes[semconv.PROVIDER_NAME] = provider
+        if model:
+            attributes[semconv.REQUEST_MODEL] = model
+        name = f"{semconv.CHAT} {model}" if model else semconv.CHAT
+        span = self._span(name, attributes, parent, SpanKind.CLIENT)
+        return ModelCall(self, span, agent, model, provider, request)
+
+    def tool_call(
+        self,
+        name: str,
+        arguments: object = None,
+        *,
+        agent: str,
+        call_id: str | None = None,
+        parent: Scope | None = None,
+        index: int | None = None,
+        mutating: bool | None = None,
+        poll: bool = False,
+    ) -> ToolCall:
+        """Open a tool call, an ``execute_tool`` span; ``index`` is the row that asked for it."""
+        attributes = {
+            semconv.OPERATION_NAME: semconv.EXECUTE_TOOL,
+            semconv.TOOL_NAME: name,
+            semconv.TOOL_TYPE: "function",
+            semconv.AGENT_NAME: agent,
+        }
+        if call_id:
+            attributes[semconv.TOOL_CALL_ID] = call_id
+        content = self.emitter.content
+        if content.capture:
+            attributes[semconv.TOOL_CALL_ARGUMENTS] = content.clean(to_json(arguments))[0]
+        span = self._span(f"{semconv.EXECUTE_TOOL} {name}", attributes, parent)
+        call = ToolCall(self, span, agent, name, call_id)
+        self.publish(
+            ToolCalled(
+                run_id=self.id,
+                at=call.started,
+                id=call.event_id,
+                branch=self.branch,
+                index=self.last_index if index is None else index,
+                agent=agent,
+                name=name,
+                arguments=arguments,
+                call_id=call_id or call.event_id,
+                mutating=mutating,
+                poll=poll,
+            ),
+            span,
+        )
+        return call
+
+    def message(
+        self,
+        sender: str,
+        text: str | None,
+        *,
+        recipients: Sequence[str] = (),
+        role: Role = "assistant",
+        kind: MessageKind = "reply",
+        tool_calls: Sequence[ToolRequest] = (),
+        carriers: Sequence[Scope | None] = (),
+        id: str | None = None,
+    ) -> int:
+        """Say that an agent uttered something; exactly one span will carry it.
+
+        Args:
+            sender: Who spoke.
+            text: The full text; None when withheld.
+            recipients: To whom.
+            role: The sender's role.
+            kind: What sort of utterance.
+            tool_calls: The tools it asks for.
+            carriers: Scopes that may carry it, best first: the first one still open and free does.
+                With none free a short ``agent_message`` span is made below the first of them. The
+                run itself never carries.
+            id: The framework's id of the message, if it is truly unique per utterance.
+
+        Returns:
+            Its row of the transcript.
+        """
+        calls = tuple(tool_calls)
+        with self.core.lock:
+            index = self.core.rows
+            self.core.rows += 1
+            event = MessageSent(
+                run_id=self.id,
+                at=time.time(),
+                id=id or self.next_id(),
+                branch=self.branch,
+                index=index,
+                sender=sender,
+                recipients=tuple(recipients),
+                text=text,
+                role=role,
+                kind=kind,
+                tool_calls=calls,
+            )
+            verdicts = self.emitter.watch.observe(event)
+        span, ours = self._carrier(sender, index, carriers)
+        span.set_attributes(self._message_attributes(event))
+        self.deliver(event, verdicts, span)
+        if ours:
+            span.end()
+        return index
+
+    def _carrier(
+        self, sender: str, index: int, carriers: Sequence[Scope | None]
+    ) -> tuple[trace.Span, bool]:
+        for scope in carriers:
+            if scope and scope.is_free():
+                scope.carries = index
+                return scope.span, False
+        if not self.core.spans:
+            foreign = trace.get_current_span()
+            carries = getattr(foreign, "attributes", None) or {}
+            if foreign.is_recording() and semconv.MESSAGE_INDEX not in carries:
+                foreign.set_attributes(self.core.identity)
+                return foreign, False
+        parent = next((scope for scope in carriers if scope and scope.span), None)
+        name = f"{semconv.AGENT_MESSAGE} {sender}"
+        return self._start(name, {semconv.AGENT_NAME: sender}, parent), True
+
+    def _message_attributes(self, event: MessageSent) -> dict[str, Any]:
+        attributes: dict[str, Any] = {
+            semconv.MESSAGE_INDEX: event.index,
+            semconv.MESSAGE_SENDER: event.sender,
+            semconv.MESSAGE_KIND: event.kind,
+        }
+        if event.recipients:
+            attributes[semconv.MESSAGE_RECIPIENT] = event.recipients
+        if event.text is not None:
+            attributes[semconv.MESSAGE_LENGTH] = len(event.text)
+        content = self.emitter.content
+        if content.capture:
+            message, cut = content.output_message(
+                event.sender, event.role, event.text, event.tool_calls
+            )
+            attributes[semconv.OUTPUT_MESSAGES] = message
+            attributes[semconv.MESSAGE_TRUNCATED] = cut
+        return attributes
+
+    def handed_off(self, source: str, target: str) -> None:
+        """Say that control passed from one agent to another."""
+        if self.core.span is not None:
+            self.core.span.add_event(
+                semconv.HANDOFF_EVENT,
+                {semconv.HANDOFF_FROM: source, semconv.HANDOFF_TO: target},
+            )
+        self.publish(
+            HandedOff(
+                run_id=self.id,
+                at=time.time(),
+                id=self.next_id(),
+                branch=self.branch,
+                index=self.last_index,
+                source=source,
+                target=target,
+            )
+        )
+
+    def human_replied(self, agent: str = "", text: str | None = None) -> None:
+        """Say that a person answered, other than by a message of the transcript."""
+        self.publish(
+            HumanReplied(
+                run_id=self.id,
+                at=time.time(),
+                id=self.next_id(),
+                branch=self.branch,
+                index=self.last_index,
+                agent=agent,
+                text=text,
+            )
+        )
+
+    def history_cleared(self, agent: str) -> None:
+        """Say that the framework dropped an agent's history in mid-run."""
+        self.publish(
+            HistoryCleared(
+                run_id=self.id,
+                at=time.time(),
+                id=self.next_id(),
+                branch=self.branch,
+                index=self.last_index,
+                agent=agent,
+            )
+        )
+
+    def set_outcome(self, success: bool | None, score: float | None) -> None:
+        """Put the host's verdict on the run's span."""
+        if self.core.span is not None:
+            said = {semconv.OUTCOME_SUCCESS: success, semconv.OUTCOME_SCORE: score}
+            self.core.span.set_attributes({k: v for k, v in said.items() if v is not None})
+
+    def finish(
+        self,
+        outcome: Outcome,
+        reason: str = "",
+        error: BaseException | None = None,
+    ) -> None:
+        """End the run (or branch), once. ``paused`` leaves it resumable by its conversation id."""
+        with self.core.lock:
+            if self.finished:
+                return
+            if self.branch:
+                self._branch_finished = True
+            else:
+                self.core.finished = True
+        event = RunFinished(
+            run_id=self.id,
+            at=time.time(),
+            branch=self.branch,
+            index=self.last_index,
+            outcome=outcome,
+            reason=reason,
+            error=error_type(error) if error is not None else None,
+        )
+        self.publish(event)
+        if self.branch:
+            return
+        if outcome == "paused":
+            self.emitter.put_waiting(self.framework, self.core)
+        self._finish_span(outcome, reason, error)
+
+    def _finish_span(self, outcome: Outcome, reason: str, error: BaseException | None) -> None:
+        span = self.core.span
+        if span is None:
+            return
+        attributes: dict[str, Any] = {semconv.RUN_OUTCOME: outcome}
+        if reason:
+            attributes[semconv.TERMINATION_REASON] = reason
+            span.add_event(semconv.TERMINATION_EVENT, {semconv.TERMINATION_REASON: reason})
+        if self.core.max_severity is not None:
+            attributes[semconv.RUN_MAX_SEVERITY] = self.core.max_severity.label
+        span.set_attributes(attributes)
+        self.end(error if outcome == "error" else None)
+
+    def _span(
+        self,
+        name: str,
+        attributes: Mapping[str, Any],
+        parent: Scope | None,
+        kind: SpanKind = SpanKind.INTERNAL,
+    ) -> trace.Span | None:
+        return self._start(name, attributes, parent, kind) if self.core.spans else None
+
+    def _start(
+        self,
+        name: str,
+        attributes: Mapping[str, Any],
+        parent: Scope | None,
+        kind: SpanKind = SpanKind.INTERNAL,
+    ) -> trace.Span:
+        above = parent.span if parent is not None and parent.span is not None else self.span
+        context = trace.set_span_in_context(above) if above is not None else None
+        identity = self.core.identity
+        if self.branch:
+            identity = {**identity, semconv.RUN_BRANCH: self.branch}
+        return self.emitter.tracer.start_span(
+            name, context=context, kind=kind, attributes={**attributes, **identity}
+        )

@@ -1,0 +1,221 @@
+"""A stretch of a run with a span of its own: an agent's turn, a model call, a tool call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.trace import Status, StatusCode
+
+from mastwatch.events import ModelCalled, RequestMessage, ToolReturned
+from mastwatch.spans import semconv
+
+if TYPE_CHECKING:
+    from mastwatch.spans.run import Run
+
+current_scope: ContextVar[Scope | None] = ContextVar("mastwatch_scope", default=None)
+
+
+def error_type(error: BaseException) -> str:
+    """Fully qualified exception type, builtins unqualified (as util-genai does).
+
+    >>> error_type(ValueError("x"))
+    'ValueError'
+    """
+    kind = type(error)
+    if kind.__module__ in ("builtins", "__main__"):
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+class Scope:
+    """A stretch of a run with a span of its own: the run, a turn, a model call, a tool call.
+
+    ``span`` is None where another producer's spans stand for ours.
+    """
+
+    def __init__(self, run: Run | None, span: trace.Span | None, agent: str = "") -> None:
+        self.run: Run = run if run is not None else self  # type: ignore[assignment]
+        self.span = span
+        self.agent = agent
+        self.started = time.time()
+        self.carries: int | None = None
+        self._ended = False
+
+    def is_free(self) -> bool:
+        """Whether it can carry an utterance: open, with a span, carrying none, and no run."""
+        return (
+            self.span is not None
+            and self.carries is None
+            and not self._ended
+            and self.run is not self
+        )
+
+    @contextmanager
+    def attached(self) -> Iterator[None]:
+        """Make this the current scope and span for the ``with`` block.
+
+        Only within one call frame of our own: never across a ``yield`` or a pair of callbacks.
+        """
+        before = current_scope.get()
+        current_scope.set(self)
+        context = trace.set_span_in_context(self.span) if self.span else None
+        token = otel_context.attach(context) if context is not None else None
+        try:
+            yield
+        finally:
+            # A host's block may end in another context than it began in (an async generator):
+            # then there is nothing of ours to take back.
+            if token is not None and otel_context.get_current() is context:
+                otel_context.detach(token)
+            if current_scope.get() is self:
+                current_scope.set(before)
+
+    def end(self, error: BaseException | str | None = None, *, at: float | None = None) -> None:
+        """End the span, once.
+
+        Args:
+            error: What went wrong: the exception, or the type's name alone.
+            at: Unix time in seconds at which the work was over, where that was earlier than now.
+        """
+        if self._ended:
+            return
+        self._ended = True
+        if self.span is not None:
+            if error is not None:
+                _set_error(self.span, error)
+            self.span.end(None if at is None else int(at * 1e9))
+
+
+class ModelCall(Scope):
+    """A model call under way."""
+
+    def __init__(
+        self,
+        run: Run,
+        span: trace.Span | None,
+        agent: str,
+        model: str,
+        provider: str,
+        request: tuple[RequestMessage, ...] | None,
+    ) -> None:
+        super().__init__(run, span, agent)
+        self._event_id = run.next_id()
+        self._model = model
+        self._provider = provider
+        self._request = request
+        self._answered = False
+
+    def answered(
+        self,
+        text: str | None = None,
+        *,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+        error: BaseException | str | None = None,
+    ) -> None:
+        """Publish what came back, once; the span stays open until ``end`` so that it can carry.
+
+        Args:
+            text: The answer; None when withheld or failed.
+            input_tokens: As reported.
+            output_tokens: As reported.
+            error: What went wrong.
+        """
+        if self._answered:
+            return
+        self._answered = True
+        now = time.time()
+        run = self.run
+        if self.span is not None:
+            usage = {semconv.INPUT_TOKENS: input_tokens, semconv.OUTPUT_TOKENS: output_tokens}
+            self.span.set_attributes({k: v for k, v in usage.items() if v is not None})
+        run.publish(
+            ModelCalled(
+                run_id=run.id,
+                at=now,
+                id=self._event_id,
+                branch=run.branch,
+                index=run.last_index,
+                agent=self.agent,
+                model=self._model,
+                provider=self._provider,
+                request=self._request,
+                text=text,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                seconds=now - self.started,
+                error=error_name(error),
+            ),
+            self.span,
+        )
+
+
+class ToolCall(Scope):
+    """A tool call under way."""
+
+    def __init__(
+        self, run: Run, span: trace.Span | None, agent: str, name: str, call_id: str | None
+    ) -> None:
+        super().__init__(run, span, agent)
+        self.name = name
+        self.call_id = call_id
+        self.event_id = run.next_id()
+        self._returned = False
+
+    def returned(
+        self, result: str | None = None, *, error: BaseException | str | None = None
+    ) -> int | None:
+        """Publish the result as the next row of the transcript, once, and end the span.
+
+        Args:
+            result: The full result as text; None when withheld.
+            error: The exception, or the type's name or HTTP status alone.
+
+        Returns:
+            Its row; None when it had returned already.
+        """
+        if self._returned:
+            return None
+        self._returned = True
+        run, now = self.run, time.time()
+        content = run.emitter.content
+        if self.span is not None and content.capture and result is not None:
+            self.span.set_attribute(semconv.TOOL_CALL_RESULT, content.clean(result)[0])
+        with run.core.lock:
+            index = run.core.rows
+            run.core.rows += 1
+            event = ToolReturned(
+                run_id=run.id,
+                at=now,
+                id=self.event_id,
+                branch=run.branch,
+                index=index,
+                agent=self.agent,
+                name=self.name,
+                call_id=self.call_id or self.event_id,
+                result=result,
+                error=error_name(error),
+                seconds=now - self.started,
+            )
+            verdicts = run.emitter.watch.observe(event)
+        run.deliver(event, verdicts, self.span)
+        self.end(error, at=now)
+        return index
+
+
+def error_name(error: BaseException | str | None) -> str | None:
+    """The type of an exception; a name given as text is taken as it is."""
+    return error_type(error) if isinstance(error, BaseException) else error
+
+
+def _set_error(span: trace.Span, error: BaseException | str) -> None:
+    # No message: it may quote the host's data, and text leaves the process only where asked for.
+    name = error_name(error) or "_OTHER"
+    span.set_attribute(semconv.ERROR_TYPE, name)
+    span.set_status(Status(StatusCode.ERROR, name))
