@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from mastwatch import guard, settings
+from mastwatch import guard
 from mastwatch.guard import guard as guarded
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ def instrument(
     }
     with _lock:
         if _handle is None:
+            from mastwatch import settings
+
             handle = Handle(settings.load(given), registry, redact)
             _handle = handle
             handle._install()

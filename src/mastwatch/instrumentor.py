@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import metadata, util
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -67,6 +66,8 @@ class Instrumentor:
     @classmethod
     def present(cls) -> bool:
         """Whether the library can be imported here; nothing is imported to find out."""
+        from importlib import util
+
         try:
             return util.find_spec(cls.library) is not None
         except (ImportError, ValueError):
@@ -75,6 +76,8 @@ class Instrumentor:
     @classmethod
     def version(cls) -> tuple[str, str] | None:
         """Distribution and version that provide the library, or None."""
+        from importlib import metadata  # loads the email package: not at import time
+
         for distribution in cls.distributions:
             try:
                 return distribution, metadata.version(distribution)

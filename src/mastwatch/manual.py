@@ -5,8 +5,8 @@ All of it is inert until ``mastwatch.instrument()`` was called, and none of it r
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
@@ -98,7 +98,10 @@ def _close(
 def _outcome(error: BaseException) -> Outcome:
     if isinstance(error, GeneratorExit):
         return "abandoned"
-    if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt)):
+    asyncio = sys.modules.get("asyncio")  # not imported by us: without it nothing is cancelled
+    if isinstance(error, KeyboardInterrupt) or (
+        asyncio is not None and isinstance(error, asyncio.CancelledError)
+    ):
         return "cancelled"
     return "error"
 
