@@ -1,0 +1,231 @@
+"""The single checks of ``mastwatch doctor``; each looks and changes nothing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from importlib import metadata, util
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from mastwatch.instrumentor import Instrumentor
+
+_OLDEST_OTEL = "1.41"
+_PORTS = 10  # the chosen port and the nine that are tried after it
+_OTHER_VARIABLES = frozenset({"MASTWATCH_RAISE_ERRORS", "MASTWATCH_TRACES"})
+_FRAMEWORK_EXTRAS = frozenset({"all", "autogen", "ag2", "langchain", "langgraph", "openai"})
+
+
+class Check(NamedTuple):
+    """One line of the doctor: ``fail`` means that mastwatch cannot do its work as it stands."""
+
+    name: str
+    status: Literal["ok", "info", "warn", "fail"]
+    text: str
+
+
+def older(version: str, minimum: str) -> bool:
+    """Whether a version is below a minimum; by its numbers, pre-release marks left aside.
+
+    >>> older("0.9.10", "0.14"), older("1.10", "1.9"), older("1.0rc1", "1.0")
+    (True, False, False)
+    """
+    return _numbers(version) < _numbers(minimum)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    leading = re.match(r"\d+(?:\.\d+)*", version)
+    numbers = [int(part) for part in leading.group().split(".")] if leading else []
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def python() -> Iterator[Check]:
+    """Python and mastwatch."""
+    running = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
+    yield Check("python", "ok" if sys.version_info >= (3, 10) else "fail", running)
+    own = _version("mastwatch")
+    if own is None:
+        text = "not installed, only on the path: no plug-in can be found; pip install mastwatch"
+        yield Check("mastwatch", "fail", text)
+    else:
+        yield Check("mastwatch", "ok", own)
+
+
+def opentelemetry() -> Iterator[Check]:
+    """API and SDK, and whether they fit together."""
+    for part in ("opentelemetry-api", "opentelemetry-sdk"):
+        found = _version(part)
+        if found is None:
+            yield Check("opentelemetry", "fail", f"{part} is missing; pip install {part}")
+        elif older(found, _OLDEST_OTEL):
+            text = f"{part} {found} is too old; {_OLDEST_OTEL} or later is needed"
+            yield Check("opentelemetry", "fail", text)
+        else:
+            yield Check("opentelemetry", "ok", f"{part} {found}")
+
+
+def frameworks() -> Iterator[Check]:
+    """Each framework: which version, and will it be instrumented."""
+    from mastwatch import registry, settings
+
+    chosen = settings.load().frameworks
+    for plugin in registry.plugins():
+        if plugin.problem:
+            kind = "framework" if plugin.group == registry.INSTRUMENTATIONS else "detector"
+            yield Check(f"{kind} {plugin.name}", "fail", plugin.problem)
+        elif plugin.group == registry.INSTRUMENTATIONS and plugin.loaded is not None:
+            if chosen is not None and plugin.name not in chosen:
+                yield Check(plugin.name, "info", "not among the chosen frameworks (settings)")
+            else:
+                yield _framework(plugin.name, plugin.loaded)
+
+
+def _framework(name: str, instrumentor: type[Instrumentor]) -> Check:
+    version = instrumentor.version()
+    if not instrumentor.present():
+        if version is not None:
+            text = f"{version[0]} {version[1]} brings no module {instrumentor.library}; not watched"
+            return Check(name, "warn", text)
+        return Check(name, "info", f"no module {instrumentor.library} here; nothing to watch")
+    if version is None:
+        text = f"module {instrumentor.library} comes from an unknown package; watched if it fits"
+        return Check(name, "warn", text)
+    distribution, number = version
+    minimum = instrumentor.minimum.get(distribution)
+    if minimum and older(number, minimum):
+        text = f"{distribution} {number} is too old, {minimum} or later is needed; not watched"
+        return Check(name, "warn", text)
+    others = f"; covers {', '.join(instrumentor.supersedes)}" if instrumentor.supersedes else ""
+    return Check(name, "ok", f"{distribution} {number}, will be watched{others}")
+
+
+def conflicts() -> Iterator[Check]:
+    """Packages that get into each other's way."""
+    owners = sorted(set(metadata.packages_distributions().get("autogen", ())))
+    if len(owners) > 1:
+        text = f"{' and '.join(owners)} both own autogen/; reinstall the one you mean"
+        yield Check("conflict", "warn", text)
+    other = _version("pyautogen")
+    if other and not older(other, "0.10") and util.find_spec("autogen") is None:
+        text = f"pyautogen {other} has no `import autogen` any more; pip install autogen"
+        yield Check("conflict", "warn", text)
+
+
+def tracing() -> Iterator[Check]:
+    """Where spans go, by the environment."""
+    variables = sorted(name for name in os.environ if name.startswith("OTEL_"))
+    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        yield Check("tracing", "warn", "OTEL_SDK_DISABLED=true: there will be no spans")
+    endpoints = [name for name in variables if name.endswith("_ENDPOINT") and os.environ[name]]
+    if endpoints:
+        yield Check("tracing", "ok", f"spans are exported by OTLP ({', '.join(endpoints)})")
+    else:
+        text = "no OTEL_EXPORTER_OTLP_ENDPOINT: spans are exported only if your app does it"
+        yield Check("tracing", "info", text)
+    if variables:
+        yield Check("tracing", "info", f"variables set: {', '.join(variables)}")
+    if "OTEL_PYTHON_TRACER_PROVIDER" in os.environ or _version("opentelemetry-distro"):
+        text = "a TracerProvider may be set before us; it is used as it is, never replaced"
+        yield Check("tracing", "info", text)
+
+
+def metrics() -> Iterator[Check]:
+    """Whether the port of /metrics is free."""
+    from mastwatch import settings
+
+    chosen = settings.load()
+    host, port = chosen.prometheus_host, chosen.prometheus_port
+    if chosen.metrics != "prometheus" or port == 0:
+        yield Check("metrics", "info", "no /metrics is served (settings)")
+        return
+    free = next((p for p in range(port, min(port + _PORTS, 65_536)) if _free(host, p)), None)
+    if free is None:
+        text = (
+            f"{host} ports {port} to {port + _PORTS - 1} are taken; set MASTWATCH_PROMETHEUS_PORT"
+        )
+        yield Check("metrics", "fail", text)
+    elif free != port:
+        yield Check("metrics", "warn", f"{host}:{port} is taken; {free} would be used")
+    else:
+        yield Check("metrics", "ok", f"{host}:{port} is free")
+
+
+def _free(host: str, port: int) -> bool:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError:
+        return False
+    return True
+
+
+def extras() -> Iterator[Check]:
+    """Optional features; frameworks have checks of their own."""
+    needed: dict[str, list[str]] = {}
+    for requirement in metadata.requires("mastwatch") or ():
+        extra = re.search(r"extra\s*==\s*['\"]([\w-]+)['\"]", requirement)
+        name = re.match(r"[\w.-]+", requirement)
+        if extra and name and name.group() != "mastwatch":
+            needed.setdefault(extra.group(1), []).append(name.group())
+    for extra_name, distributions in sorted(needed.items()):
+        if extra_name in _FRAMEWORK_EXTRAS:
+            continue
+        missing = [d for d in distributions if _version(d) is None]
+        if missing:
+            text = f"off, {', '.join(missing)} missing: pip install 'mastwatch[{extra_name}]'"
+            yield Check(f"extra {extra_name}", "info", text)
+        else:
+            yield Check(f"extra {extra_name}", "ok", "installed")
+
+
+def variables() -> Iterator[Check]:
+    """MASTWATCH_* names that mean nothing, and settings that cannot be read."""
+    from mastwatch import settings
+
+    known = {f"MASTWATCH_{f.name.upper()}" for f in fields(settings.Settings)}
+    known = (known - {"MASTWATCH_PROBLEMS"}) | _OTHER_VARIABLES
+    for name in sorted(os.environ):
+        if name.startswith("MASTWATCH_") and name not in known:
+            yield Check(
+                "settings", "warn", f"{name} is no variable of mastwatch{_near(name, known)}"
+            )
+    for problem in settings.load().problems:
+        yield Check("settings", "warn", problem)
+
+
+def _near(name: str, known: set[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (
+    python,
+    opentelemetry,
+    frameworks,
+    conflicts,
+    tracing,
+    metrics,
+    extras,
+    variables,
+)
+"""In the order they are shown."""

@@ -1,0 +1,165 @@
+"""``mastwatch detect``: findings of recorded runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+
+from mastwatch import taxonomy
+from mastwatch.commands import Commands
+from mastwatch.detector import Detector
+from mastwatch.findings import Finding, Notice, Severity
+from mastwatch.formats import Problem, RecordedRun, Where, format_names, read_runs
+
+_SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+_EXAMPLES = """\
+examples:
+  mastwatch detect runs.jsonl.gz
+  mastwatch detect logs/ --mode FM-1.3 --fail-on warn
+  cat chat.json | mastwatch detect -
+
+exit status: 0 at least one run was read, 1 --fail-on was met, 2 no run was readable
+"""
+
+
+def add(commands: Commands) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        "detect",
+        help="findings of recorded runs",
+        description="Read recorded runs and print their findings: lines on a terminal, else one "
+        "JSON object per line. What cannot be read is said on stderr.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="log file, folder of logs, or - for stdin"
+    )
+    parser.add_argument(
+        "--format", default="auto", choices=format_names(), help="of the logs (default: auto)"
+    )
+    parser.add_argument("--json", action="store_true", help="JSON lines on a terminal too")
+    parser.add_argument(
+        "--fail-on",
+        type=_severity,
+        metavar="SEVERITY",
+        help="exit with 1 on a finding of this severity (info, suspect, warn, alert) or above",
+    )
+    parser.add_argument(
+        "--mode",
+        action="append",
+        type=_mode,
+        metavar="FM-X.Y",
+        help="only this failure mode, by code or name; may be repeated",
+    )
+    parser.add_argument("--notices", action="store_true", help="also print what is no failure mode")
+    parser.set_defaults(main=main)
+
+
+def _severity(text: str) -> Severity:
+    try:
+        return Severity.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _mode(text: str) -> str:
+    try:
+        return taxonomy.mode(text).code
+    except KeyError as error:
+        raise argparse.ArgumentTypeError(error.args[0]) from None
+
+
+def main(args: argparse.Namespace) -> int:
+    """Read the files and print what is found.
+
+    Returns:
+        The exit status.
+    """
+    from mastwatch.commands.show import JsonView, TerminalView
+
+    detectors = _detectors()
+    plain = args.json or not sys.stdout.isatty()
+    view = JsonView(sys.stdout) if plain else TerminalView(sys.stdout)
+    runs, worst = 0, 0
+    for item in _read(args.files, args.format):
+        if not isinstance(item, RecordedRun):
+            _say(str(item))
+            continue
+        runs += 1
+        verdicts = _chosen(examine(item, detectors), args.mode, args.notices)
+        view.run(item, verdicts)
+        worst = max([worst, *(v.severity for v in verdicts if isinstance(v, Finding))])
+    view.end()
+    if runs == 0:
+        return 2
+    return 1 if args.fail_on is not None and worst >= args.fail_on else 0
+
+
+def examine(run: RecordedRun, detectors: Iterable[type[Detector]]) -> Iterator[Finding | Notice]:
+    """Feed a recorded run to fresh detectors, so that no run knows of another."""
+    from mastwatch.watch import Watch
+
+    watch = Watch(detectors)
+    for event in run.events:
+        yield from watch.publish(event)
+
+
+def _chosen(
+    verdicts: Iterator[Finding | Notice], modes: Sequence[str] | None, notices: bool
+) -> list[Finding | Notice]:
+    """All of a run that was asked for; what fails inside costs this run only."""
+    from mastwatch.guard import guard
+
+    chosen: list[Finding | Notice] = []
+    with guard("detect.run"):
+        for verdict in verdicts:
+            if isinstance(verdict, Notice):
+                wanted = notices
+            else:
+                wanted = modes is None or verdict.mode in modes
+            if wanted:
+                chosen.append(verdict)
+    return chosen
+
+
+def _detectors() -> list[type[Detector]]:
+    from mastwatch import registry
+
+    found = registry.plugins(registry.DETECTORS)
+    for plugin in found:
+        if plugin.problem:
+            _say(f"detector {plugin.name}: {plugin.problem}")
+    if not any(plugin.loaded for plugin in found):
+        _say("no detector could be loaded, so nothing can be found; see mastwatch plugins")
+    return [plugin.loaded for plugin in found if plugin.loaded is not None]
+
+
+def _read(files: Sequence[str], format: str) -> Iterator[RecordedRun | Problem]:
+    for file in files:
+        if file == "-":
+            yield from read_runs(sys.stdin.buffer, format, name="<stdin>")
+        elif os.path.isdir(file):
+            inside = list(_walk(file))
+            for path in inside:
+                yield from read_runs(path, format)
+            if not inside:
+                yield Problem(Where(file), f"holds no {', '.join('*' + s for s in _SUFFIXES)}")
+        else:
+            yield from read_runs(file, format)
+
+
+def _walk(folder: str) -> Iterator[str]:
+    for where, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            if name.lower().endswith(_SUFFIXES):
+                yield os.path.join(where, name)
+
+
+def _say(text: str) -> None:
+    from mastwatch.commands.show import printable
+
+    print(f"mastwatch: {printable(text)}", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,136 @@
+"""Readers of recorded runs. Whatever the log's format, out come the Events of one run at a time.
+
+>>> import io
+>>> log = io.BytesIO(b'[{"role": "user", "content": "Add 2 and 2."}]')
+>>> [run.messages for run in read_runs(log) if isinstance(run, RecordedRun)]
+[1]
+
+A new format is one module with a ``Format`` (see ``recorded``) and one line in ``FORMATS``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from mastwatch.formats import fields
+from mastwatch.formats.openai_messages import OpenAIMessagesFormat
+from mastwatch.formats.record import RecordFormat
+from mastwatch.formats.recorded import Format, Problem, Read, RecordedRun, Where
+from mastwatch.formats.source import Source
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Problem",
+    "RecordedRun",
+    "Source",
+    "Where",
+    "format_names",
+    "read_runs",
+    "sniff",
+]
+
+FORMATS: tuple[Format, ...] = (RecordFormat(), OpenAIMessagesFormat())
+"""In the order they are tried: the more particular first."""
+_KEYS_SHOWN = 5
+_KEY_LENGTH = 40
+_MAX_IDS = 100_000  # run ids remembered to notice one that comes again
+
+
+def format_names() -> tuple[str, ...]:
+    """What ``format=`` accepts."""
+    return ("auto", *(known.name for known in FORMATS))
+
+
+def sniff(source: Source) -> Format | None:
+    """The format a source is in; None when it is none of ours. Nothing is consumed."""
+    return next((known for known in FORMATS if known.sniff(source)), None)
+
+
+def read_runs(
+    path_or_stream: str | os.PathLike[str] | BinaryIO, format: str = "auto", *, name: str = ""
+) -> Iterator[Read]:
+    """Read the runs of a log, one at a time.
+
+    Nothing is raised for what a log may contain, or for a file that cannot be opened: that is a
+    Problem, and everything readable still comes.
+
+    Args:
+        path_or_stream: A file, or its bytes; plain or gzip.
+        format: One of ``format_names()``.
+        name: How positions call a stream.
+
+    Raises:
+        ValueError: ``format`` is unknown.
+    """
+    if format not in format_names():
+        raise ValueError(f"{format!r} is no format; known: {', '.join(format_names())}")
+    if isinstance(path_or_stream, str | os.PathLike):
+        return _from_path(os.fspath(path_or_stream), format)
+    return _from_stream(path_or_stream, format, name or getattr(path_or_stream, "name", "<stream>"))
+
+
+def _from_path(path: str, format: str) -> Iterator[Read]:
+    try:
+        stream = open(path, "rb")  # noqa: SIM115 - closed below; the error is only of opening
+    except OSError as error:
+        yield Problem(Where(path), f"cannot be opened ({error.strerror})")
+        return
+    with stream:
+        yield from _from_stream(stream, format, path)
+
+
+def _from_stream(stream: BinaryIO, format: str, name: str) -> Iterator[Read]:
+    source = Source(stream, str(name))
+    if source.problem is not None:
+        yield source.problem
+        return
+    reader = sniff(source) if format == "auto" else _by_name(format)
+    if reader is None:
+        yield from _unknown(source)
+    else:
+        yield from _with_repeats(reader.read(source))
+
+
+def _by_name(format: str) -> Format:
+    return next(known for known in FORMATS if known.name == format)
+
+
+def _unknown(source: Source) -> Iterator[Problem]:
+    names = ", ".join(known.name for known in FORMATS)
+    for value in source.samples():
+        text = f"holds {_sketch(value)}, which is in no format known here ({names})"
+        yield Problem(Where(source.name), text)
+        return
+    problem = next((item for item in source.values() if isinstance(item, Problem)), None)
+    if problem is None:
+        yield Problem(Where(source.name), "holds no JSON value, only blank lines")
+    else:
+        why = problem.text.removesuffix("; skipped")
+        yield Problem(problem.where, f"{why}; formats known here: {names}")
+
+
+def _sketch(value: object) -> str:
+    """What a value is, by its keys."""
+    if not isinstance(value, dict):
+        return fields.kind(value)
+    keys = [key[:_KEY_LENGTH] for key in list(value)[:_KEYS_SHOWN]]
+    more = ", ..." if len(value) > _KEYS_SHOWN else ""
+    return f"an object with {', '.join(keys)}{more}" if keys else "an empty object"
+
+
+def _with_repeats(items: Iterator[Read]) -> Iterator[Read]:
+    """Say where a run's id was used before; both runs count."""
+    seen: dict[str, Where] = {}
+    for item in items:
+        if isinstance(item, RecordedRun):
+            first = seen.get(item.id)
+            if first is not None:
+                yield Problem(
+                    item.where, f"a run with this id stands at {first} too; both are read"
+                )
+            elif len(seen) < _MAX_IDS:
+                seen[item.id] = item.where
+        yield item
