@@ -1,0 +1,1 @@
+"""The rules of ``step_repetition``, one module per kind of evidence."""

@@ -1,0 +1,1 @@
+"""The rules of ``conversation_reset``, one module per kind of evidence."""

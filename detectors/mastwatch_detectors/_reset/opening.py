@@ -1,0 +1,93 @@
+"""Rule R2: the lead agent opens the work a second time."""
+
+from __future__ import annotations
+
+from mastwatch.findings import Severity
+from mastwatch.signals import Signals, Utterance
+from mastwatch_detectors._hit import Hit
+
+MIN_GRAMS = 8
+_TURNS = 8  # of all agents: a lead that speaks seldom has gone on, too
+
+
+class OpeningReplay:
+    """Compares the lead's later messages with its first one.
+
+    What counts is how much of the opening comes back, not how alike the messages are: a restart
+    is worded anew and goes on differently.
+    """
+
+    def __init__(self, share: float, step_share: float, min_words: int, min_between: int) -> None:
+        self._share = share
+        self._min_between = min_between
+        self._step_share = step_share
+        self._min_words = min_words
+        self._own = 0
+        self._opening: frozenset[int] = frozenset()
+        self._second: frozenset[int] = frozenset()
+        self._first_row = 0
+        self._second_row = 0
+        self._replays = 0
+        self._turn = 0  # the run's turn count at the last message that opened the work
+        self._between = 0  # own messages since the last that opened the work
+        self._pending: int | None = None  # row of a replay whose next message is awaited
+
+    def observe(self, said: Utterance, signals: Signals, corroborated: bool) -> Hit | None:
+        """Take a message in; ``corroborated`` says that the history was seen to shrink."""
+        if said.agent != signals.lead or not said.by_model or not said.digest:
+            return None
+        own, self._own = self._own, self._own + 1
+        if own < 2:
+            self._learn(own, said, signals)
+            return None
+        if len(self._opening) < MIN_GRAMS:
+            return None
+        if said.words >= self._min_words and _share(self._opening, said) >= self._share:
+            return self._opened(said, signals, corroborated)
+        self._between += 1
+        return self._next(said)
+
+    def _learn(self, own: int, said: Utterance, signals: Signals) -> None:
+        if own == 0:
+            self._opening, self._first_row, self._turn = said.opening, said.row, signals.turns
+            return
+        self._second, self._second_row = said.opening, said.row
+        self._between += not self._opening or _share(self._opening, said) < self._share
+
+    def _opened(self, said: Utterance, signals: Signals, corroborated: bool) -> Hit | None:
+        between, self._between = self._between, 0
+        turns, self._turn = signals.turns - self._turn, signals.turns
+        if not between:
+            return None  # who never left the opening repeats a step (FM-1.3)
+        self._replays += 1
+        self._pending = said.row
+        if between < self._min_between and turns <= _TURNS and not corroborated:
+            return None  # only if its next message follows suit
+        sure = corroborated or self._replays > 1
+        return self._hit(
+            Severity.ALERT if sure else Severity.SUSPECT, said.agent, (self._first_row, said.row)
+        )
+
+    def _next(self, said: Utterance) -> Hit | None:
+        row, self._pending = self._pending, None
+        if row is None or len(self._second) < MIN_GRAMS:
+            return None
+        if _share(self._second, said) < self._step_share:
+            return None
+        return self._hit(
+            Severity.ALERT, said.agent, (self._first_row, self._second_row, row, said.row)
+        )
+
+    def _hit(self, severity: Severity, agent: str, evidence: tuple[int, ...]) -> Hit:
+        return Hit(
+            severity,
+            f"opening:{self._replays}",
+            agent,
+            evidence,
+            f"{agent}, who leads, opened the work again as at row {self._first_row} "
+            f"(restart {self._replays})",
+        )
+
+
+def _share(part: frozenset[int], said: Utterance) -> float:
+    return len(part & said.opening) / len(part)

@@ -1,0 +1,1 @@
+"""The rules of ``termination_unawareness``, one module per kind of evidence."""

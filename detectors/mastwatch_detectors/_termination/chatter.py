@@ -1,0 +1,107 @@
+"""Rules T4 and T6: talk with nothing left to say."""
+
+from __future__ import annotations
+
+from mastwatch.findings import Severity
+from mastwatch.signals import Signals, Utterance
+from mastwatch_detectors._hit import Hit, level, rows
+
+
+class Goodbyes:
+    """Rule T4: farewells, or empty messages, one after the other."""
+
+    def __init__(self, info: int, warn: int, alert: int, empty_warn: int, empty_alert: int) -> None:
+        self._steps = {Severity.INFO: info, Severity.WARN: warn, Severity.ALERT: alert}
+        self._empty_steps = {Severity.WARN: empty_warn, Severity.ALERT: empty_alert}
+        self._rows: list[int] = []
+        self._agents: set[str] = set()
+        self._empty: list[int] = []
+
+    def observe(self, signals: Signals, text: str | None) -> Hit | None:
+        """Take an event in; ``text`` is the message's, None when withheld."""
+        said = signals.utterance
+        if signals.human or signals.calls or signals.result is not None:
+            self._rows, self._agents, self._empty = [], set(), []
+            return None
+        if said is None or said.kind == "system":
+            return None
+        empty = text is not None and not said.digest
+        return self._emptiness(said, empty) or self._farewell(said, empty)
+
+    def _farewell(self, said: Utterance, empty: bool) -> Hit | None:
+        # A proxy that answers a farewell with nothing is part of the loop.
+        if not said.closing and not (empty and self._rows):
+            self._rows, self._agents = [], set()
+            return None
+        self._rows = [*self._rows[-31:], said.row]
+        self._agents.add(said.agent)
+        severity = level(len(self._rows), self._steps) if len(self._agents) > 1 else None
+        if severity is None:
+            return None
+        names = ", ".join(sorted(self._agents)[:8])
+        return Hit(
+            severity,
+            "goodbye",
+            "",
+            rows(self._rows),
+            f"{names} exchanged {len(self._rows)} farewells in a row",
+        )
+
+    def _emptiness(self, said: Utterance, empty: bool) -> Hit | None:
+        if not empty or said.role in ("system", "tool"):
+            self._empty = []
+            return None
+        self._empty = [*self._empty[-31:], said.row]
+        severity = level(len(self._empty), self._empty_steps)
+        if severity is None:
+            return None
+        return Hit(
+            severity,
+            "empty",
+            "",
+            rows(self._empty),
+            f"{len(self._empty)} empty messages in a row, the latest by {said.agent}",
+        )
+
+
+class Verdicts:
+    """Rule T6: agents confirm each other and bring no number that is new (numeric tasks only)."""
+
+    def __init__(self, suspect: int, warn: int) -> None:
+        self._suspect = suspect
+        self._warn = warn
+        self._rows: list[int] = []
+        self._praise = 0
+        self._agents: set[str] = set()
+
+    def observe(self, signals: Signals) -> Hit | None:
+        """Take an event in."""
+        said = signals.utterance
+        if signals.human or signals.calls or signals.result is not None:
+            self._clear()
+            return None
+        if said is None or not said.by_model or not signals.numeric:
+            return None
+        if said.new_numbers:
+            self._clear()
+            return None
+        self._rows = [*self._rows[-31:], said.row]
+        self._agents.add(said.agent)
+        self._praise = self._praise + 1 if said.verdict else 0
+        return self._hit(said)
+
+    def _hit(self, said: Utterance) -> Hit | None:
+        if len(self._rows) < self._suspect:
+            return None
+        warn = self._praise >= self._warn and len(self._agents) > 1
+        return Hit(
+            Severity.WARN if warn else Severity.SUSPECT,
+            "chatter",
+            "",
+            rows(self._rows),
+            f"{len(self._rows)} messages in a row without a tool or a new number, "
+            f"{self._praise} of the latest only confirm; last spoke {said.agent}",
+        )
+
+    def _clear(self) -> None:
+        self._rows, self._praise, self._agents = [], 0, set()

@@ -1,0 +1,169 @@
+"""FM-1.5: agents do not notice that they are done."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from mastwatch.detector import Detector
+from mastwatch.events import Event, MessageSent, RunFinished, RunStarted
+from mastwatch.findings import Finding, Notice
+from mastwatch.signals import Signals
+from mastwatch_detectors._hit import worst
+from mastwatch_detectors._termination.answers import Budget, Restated
+from mastwatch_detectors._termination.chatter import Goodbyes, Verdicts
+from mastwatch_detectors._termination.claim import AfterClaim
+from mastwatch_detectors._termination.nagger import Nagger
+
+
+class TerminationUnawareness(Detector):
+    r"""Notices runs that go on although they are over.
+
+    Rules; the most severe speaks:
+
+    - T1, after the claim: an agent said the completion token (alone on the last line or after a
+      finished sentence) or called a finishing tool, and the run goes on.
+    - T2, budget: most messages are spent and nobody has ended the run; only ``SUSPECT``.
+    - T3, nagger: a proxy repeats its exact words while its partner has nothing left to do.
+    - T4, goodbyes: farewells, or empty messages, in a row.
+    - T5, answered already: a final value is stated again after several turns.
+    - T6, chatter: agents confirm each other and bring nothing new (numeric tasks).
+
+    An answer marker such as ``\boxed{}`` in mid-run is no claim. A token in the task, a system
+    prompt, a canned reply, quotes or a code fence is none either. A person's message reopens the
+    run. Notices: ``contract_mismatch`` when a prompt asks for a token that cannot match,
+    ``budget_exhausted`` when the run's cap ended it and no agent had.
+
+    Args:
+        work_warn: Working messages after the claim for ``WARN`` (T1); a tool call is ``ALERT``.
+        work_alert: The same for ``ALERT``.
+        echo_info: Echoes after the claim for ``INFO``.
+        echo_warn: The same for ``WARN``.
+        budget_share: Share of the contract's messages for ``SUSPECT`` (T2), 0 to 1.
+        nag_warn: Equal messages of one side for ``WARN`` (T3).
+        nag_alert: The same for ``ALERT``.
+        nag_final_alert: The same for ``ALERT`` if the partner made a final statement (answer,
+            claim, "cannot be solved") before the first and again since.
+        nag_words: Words such a message must have.
+        goodbye_info: Farewells in a row by two agents or more for ``INFO`` (T4).
+        goodbye_warn: The same for ``WARN``.
+        goodbye_alert: The same for ``ALERT``.
+        empty_warn: Empty messages in a row for ``WARN``.
+        empty_alert: The same for ``ALERT``.
+        answer_gap: Turns between two statements of a final value for ``WARN`` (T5).
+        chatter_suspect: Messages in a row without tool or new number for ``SUSPECT`` (T6).
+        chatter_warn: How many of the latest only confirm, for ``WARN``.
+
+    Example:
+        >>> from mastwatch.events import MessageSent
+        >>> detector, signals = TerminationUnawareness(), Signals("run-1")
+        >>> texts = ["The sum is 12. TERMINATE", "Let us now check every step of it once again."]
+        >>> for row, text in enumerate(texts):
+        ...     event = MessageSent(run_id="run-1", index=row, sender=f"agent-{row}", text=text)
+        ...     signals.update(event)
+        ...     found = detector.observe(event, signals)
+        >>> found.severity.label, found.agent, found.evidence
+        ('warn', 'agent-1', (0, 1))
+
+    Misses: praise in other words for a task without numbers, a solved task that nobody calls
+    solved. Debates whose agents state answers round by round fire T5 by design:
+    raise ``answer_gap`` there. ``nag_warn=2`` is one message faster and much less sure.
+
+    Source: Cemri et al., arXiv 2503.13657, FM-1.5; what must stay silent:
+    ``tests/detectors/test_traps_termination.py``.
+    """
+
+    mode: ClassVar[str] = "FM-1.5"
+    name: ClassVar[str] = "termination_unawareness"
+
+    def __init__(
+        self,
+        *,
+        work_warn: int = 1,
+        work_alert: int = 2,
+        echo_info: int = 1,
+        echo_warn: int = 2,
+        budget_share: float = 0.8,
+        nag_warn: int = 3,
+        nag_alert: int = 4,
+        nag_final_alert: int = 2,
+        nag_words: int = 5,
+        goodbye_info: int = 3,
+        goodbye_warn: int = 4,
+        goodbye_alert: int = 6,
+        empty_warn: int = 2,
+        empty_alert: int = 3,
+        answer_gap: int = 3,
+        chatter_suspect: int = 4,
+        chatter_warn: int = 7,
+    ) -> None:
+        self._claim = AfterClaim(work_warn, work_alert, echo_info, echo_warn)
+        # One message is no row of them: limits of 1 must not fire on the first.
+        self._nagger = Nagger(
+            max(2, nag_warn), max(2, nag_alert), max(2, nag_final_alert), nag_words
+        )
+        self._goodbyes = Goodbyes(
+            max(2, goodbye_info),
+            max(2, goodbye_warn),
+            max(2, goodbye_alert),
+            max(2, empty_warn),
+            max(2, empty_alert),
+        )
+        self._restated = Restated(max(1, answer_gap))
+        self._budget = Budget(budget_share)
+        self._verdicts = Verdicts(max(2, chatter_suspect), max(2, chatter_warn))
+        self._mismatch_said = False
+
+    def observe(self, event: Event, signals: Signals) -> Finding | Notice | None:
+        """Look at one event."""
+        if signals.human or (isinstance(event, RunStarted) and not event.resumed):
+            self._restated.reopen()
+            self._claim.reopen()
+        text = event.text if isinstance(event, MessageSent) else None
+        hit = worst(
+            (
+                self._claim.observe(signals),
+                self._nagger.observe(signals),
+                self._goodbyes.observe(signals, text),
+                self._restated.observe(signals),
+                self._verdicts.observe(signals),
+                self._budget.observe(signals, self._claim.claimed),
+            )
+        )
+        if hit is not None:
+            return self.finding(
+                hit.severity,
+                signals,
+                key=hit.key,
+                agent=hit.agent,
+                evidence=hit.evidence,
+                explanation=hit.explanation,
+            )
+        if isinstance(event, RunFinished):
+            return self._exhausted(event, signals)
+        return self._mismatch(signals)
+
+    def _mismatch(self, signals: Signals) -> Notice | None:
+        if self._mismatch_said or not (signals.damaged or signals.mismatch):
+            return None
+        self._mismatch_said = True
+        what = (
+            "holds a completion token that escapes destroyed: no agent can say it as meant"
+            if signals.damaged
+            else "asks for a completion token that the termination test does not look for"
+        )
+        return self.notice(
+            "contract_mismatch",
+            signals,
+            key=f"{signals.damaged:x}",
+            evidence=(signals.index,) if signals.index >= 0 else (),
+            explanation=f"A prompt of this run {what}",
+        )
+
+    def _exhausted(self, event: RunFinished, signals: Signals) -> Notice | None:
+        if event.outcome != "limit" or self._claim.claimed:
+            return None
+        return self.notice(
+            "budget_exhausted",
+            signals,
+            explanation=f"The run's limit ended it after {signals.messages} messages; no agent had",
+        )

@@ -1,0 +1,153 @@
+"""What ``Signals`` says about the present event: small immutable records for the detectors."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from mastwatch.events import MessageKind, Role
+from mastwatch.signals.text import Sketch
+
+ErrorClass = Literal["", "error", "infra"]
+"""``infra`` is weather (429, 5xx, timeout, connection): it says nothing about the agent."""
+
+RequestChange = Literal[
+    "first",
+    "append",
+    "tail_rewrite",
+    "compaction",
+    "trim",
+    "task_lost",
+    "system_lost",
+    "reset",
+    "shrunk",
+    "fresh",
+]
+"""How a model request relates to the agent's one before; see ``signals.requests``."""
+
+
+class Call(NamedTuple):
+    """A tool call, counted once whether a message, a tool event or both announced it.
+
+    Attributes:
+        key: Canonical identity of tool and arguments: key order and volatile ids do not matter.
+        tool: The tool's name.
+        agent: Who asked.
+        row: Row at which it was first seen.
+        call_id: The provider's id, if any.
+        mutating: It changes the world; guessed from the tool's name where the source is silent.
+        poll: The source says it is meant to be asked again and again.
+        spacer: It only passes time or moves a viewport (``sleep``, ``wait``, ``scroll``).
+        finishes: It ends the run (``final_answer``, ``complete_task``).
+        argument_words: Hashes of the words of its arguments, at most 16.
+        times: How often this key has been called before, 0 for the first time. Keys out of use
+            for 128 others are forgotten.
+    """
+
+    key: int
+    tool: str
+    agent: str
+    row: int
+    call_id: str | None
+    mutating: bool
+    poll: bool
+    spacer: bool
+    finishes: bool
+    argument_words: Sketch[int]
+    times: int
+
+
+class Result(NamedTuple):
+    """What a tool gave back.
+
+    Attributes:
+        call: The call it answers; None when no call was seen.
+        row: Its row.
+        digest: Identity of the result, volatile tokens masked; 0 when withheld.
+        known: The same call had returned before.
+        changed: It had returned, and something else than now.
+        varied: How many different results this call has given so far, at most 8.
+        error: What kind of failure it was, or empty.
+        empty: Nothing came back (``""``, ``[]``, ``{}``, ``None``).
+        words: Its length in words.
+        novelty: Share of its text not met before in the run; None under 6 words.
+    """
+
+    call: Call | None
+    row: int
+    digest: int
+    known: bool
+    changed: bool
+    varied: int
+    error: ErrorClass
+    empty: bool
+    words: int
+    novelty: float | None
+
+
+class Utterance(NamedTuple):
+    r"""One message, as far as detectors need to know it. Its text stays in the event.
+
+    Attributes:
+        agent: Who spoke.
+        row: Its row.
+        role: As in the event.
+        kind: As in the event.
+        by_model: A language model wrote it: no tool, no person, no proxy, no opening message.
+        words: Length in words; scripts without spaces count two characters as a word.
+        digest: Identity of the exact text; 0 when empty or withheld.
+        cluster: Digest of the first of the agent's recent messages this one nearly repeats; its
+            own digest when it repeats none.
+        seen: It nearly repeats a recent message of its agent.
+        opening: Hashed word 3-grams of its first 40 words; empty where no model wrote it.
+        novelty: Share of its text not met before in the run; None under 6 words.
+        new_numbers: Numbers in it that the run had not met.
+        claim: What ends the run by its own words: a token or a finishing tool's name; or empty.
+        answer: Digest of the final value it states (``\boxed{7}``, ``FINAL ANSWER: 7``), or 0.
+        closing: A short farewell without question or tool.
+        verdict: It praises, agrees or confirms and asks for nothing.
+        unsolvable: It says the task cannot be done.
+        question: It ends with a question mark.
+        task_overlap: Share of the task's 3-grams it holds, 0 to 1; 0 where the task is short.
+        replan: It opens like a new plan.
+        calls: The tool calls it makes.
+    """
+
+    agent: str
+    row: int
+    role: Role
+    kind: MessageKind
+    by_model: bool
+    words: int
+    digest: int
+    cluster: int
+    seen: bool
+    opening: frozenset[int]
+    novelty: float | None
+    new_numbers: int
+    claim: str
+    answer: int
+    closing: bool
+    verdict: bool
+    unsolvable: bool
+    question: bool
+    task_overlap: float
+    replan: bool
+    calls: tuple[Call, ...]
+
+
+class Request(NamedTuple):
+    """What happened to an agent's model request since its last one.
+
+    Attributes:
+        agent: Who asked the model.
+        change: How it relates to the request before.
+        messages: How many messages it holds.
+        before: How many the one before held.
+        exact: The texts were there to compare; else only counts and tokens were.
+    """
+
+    agent: str
+    change: RequestChange
+    messages: int
+    before: int
+    exact: bool

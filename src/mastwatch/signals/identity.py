@@ -1,0 +1,124 @@
+"""When two calls are the same call, two results the same result, and what kind a failure is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from mastwatch.signals import text, vocabulary
+from mastwatch.signals.facts import ErrorClass
+
+_VOLATILE_ARGUMENTS = frozenset(vocabulary.VOLATILE_ARGUMENTS.split())
+_HEAD, _TAIL = 3000, 1000
+_VOLATILE = re.compile(
+    r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"  # uuid
+    r"|\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"  # timestamp
+    r"|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"
+    r"|\b1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?\b"  # Unix time, s or ms, 2017 to 2033
+    r"|\b(?=[a-fA-F]*\d)[0-9a-fA-F]{16,}\b"
+    r"|(?:/private)?(?:/var)?/(?:tmp|folders)/[\w./+-]+"
+    r"|\b(?i:msg|message|call|req|request|run|resp|trace|span|wrapper|toolu|chatcmpl)(?i:_?id)?"
+    r"""(?:[_-]|["']?\s*[:=]\s*["']?)(?=[\w-]*\d)[\w-]{6,}"""
+)
+
+_TELLTALE = re.compile(r"\d|/tmp/|/folders/")  # no volatile token is without one of these
+_INFRA = re.compile(
+    r"\b429\b|\b50[0-4]\b|\b529\b|rate.?limit|time(?:d |-)?out|overloaded|"
+    r"connect(?:ion ?(?:error|refused|reset|aborted|closed)|error)|(?:service|temporarily) unavail",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(
+    r"""\s*(?:["'{\[]\s*)*(?:error|traceback|exception|failed|failure|fatal|exitcode: [1-9]|"""
+    r"""exit(?: code| status)? [1-9])\b""",
+    re.IGNORECASE,
+)
+# LangGraph raises these to steer; they are hand-offs and pauses, not failures.
+_CONTROL_FLOW = ("ParentCommand", "GraphInterrupt", "GraphBubbleUp", "NodeInterrupt")
+
+_MUTATING = frozenset(vocabulary.MUTATING_VERBS.split())
+_READING = frozenset(vocabulary.READING_VERBS.split())
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def canonical(arguments: object) -> str:
+    """Write arguments so that equal calls look equal: sorted keys, no call ids.
+
+    >>> canonical({"b": 1, "a": 2, "call_id": "x"}) == canonical('{"a": 2, "b": 1}')
+    True
+    """
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            return " ".join(str(arguments).split())
+    try:
+        return json.dumps(_stable(arguments), sort_keys=True, separators=(",", ":"), default=_shown)
+    except (TypeError, ValueError, RecursionError):  # mixed key types, cycles
+        return _shown(arguments)
+
+
+def _shown(value: object) -> str:
+    return _ADDRESS.sub("", repr(value))
+
+
+def _stable(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {
+            k: _stable(v)
+            for k, v in value.items()
+            if not (isinstance(k, str) and k.lower() in _VOLATILE_ARGUMENTS)
+        }
+    if isinstance(value, (list, tuple)):
+        return [_stable(v) for v in value]
+    return value
+
+
+def call_key(tool: str, arguments: str) -> int:
+    """Identify a call by tool and canonical arguments."""
+    return text.digest(f"{tool}\x1f{arguments}")
+
+
+def result_digest(result: str) -> int:
+    """Identify a result; ids, times and temporary paths at its ends do not count.
+
+    >>> result_digest("msg_81fa02 at 10:31:07: low") == result_digest("msg_99bc17 at 10:32:55: low")
+    True
+    """
+    if len(result) <= _HEAD + _TAIL:
+        return text.digest(_masked(result))
+    # The middle counts as it stands: masking all of a long result would cost milliseconds.
+    ends = _masked(result[:_HEAD]), result[_HEAD:-_TAIL], _masked(result[-_TAIL:])
+    return text.digest("".join(ends))
+
+
+def _masked(part: str) -> str:
+    if not _TELLTALE.search(part):
+        return part.strip()
+    # JSON with and without spaces must look alike, and an id must stay with its name.
+    words = part.replace('": ', '":').split()
+    return " ".join([_VOLATILE.sub("~", w) if _TELLTALE.search(w) else w for w in words])
+
+
+def error_class(error: str | None, result: str | None) -> ErrorClass:
+    """Tell failures of the call from weather; logs that give no error are read by their text."""
+    if error:
+        if any(name in error for name in _CONTROL_FLOW):
+            return ""
+        return "infra" if _INFRA.search(error) else "error"
+    if result and _FAILED.match(result[:80]):
+        return "infra" if _INFRA.search(result[:200]) else "error"
+    return ""
+
+
+def is_mutating(tool: str, said: bool | None) -> bool:
+    """Take the source's word, else judge by the verb in the tool's name.
+
+    >>> is_mutating("update_file", None), is_mutating("getOrder", None)
+    (True, False)
+    """
+    if said is not None:
+        return said
+    parts = _CAMEL.sub("_", tool).lower().replace("-", "_").replace(".", "_").split("_")
+    return parts[0] not in _READING and not _MUTATING.isdisjoint(parts)

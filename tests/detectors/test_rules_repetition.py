@@ -1,0 +1,110 @@
+"""Step repetition fires where it should, at the exact row."""
+
+from __future__ import annotations
+
+import pytest
+
+from mastwatch.findings import Severity
+
+from .script import Script, watched
+
+MODE = "FM-1.3"
+AGAIN = "Please look the depth over the bar up in the harbour book."
+
+
+def other(n: int) -> str:
+    return f"Buoy {n} lies {n * 13} cables off rock {n * 7} and shows light number {n * 31}."
+
+
+def test_stuck_call_warns_at_the_third_result_and_alerts_at_the_fifth() -> None:
+    run = Script()
+    for n in range(5):
+        run.call("depth", {"at": "bar"}, "four metres").say("mate", other(n))
+    seen = watched(run.events)
+    assert (seen.at(MODE, Severity.WARN), seen.at(MODE, Severity.ALERT)) == (4, 8)
+    assert seen.episodes(MODE) == 1
+    assert seen.findings[-1].evidence == (0, 2, 4, 6, 8)
+
+
+def test_stuck_call_is_capped_while_another_call_is_polled() -> None:
+    run = Script()
+    for n in range(3):
+        run.call("depth", {"at": "bar"}, "four metres")
+        run.call("tide", {}, f"{n} metres")
+    assert watched(run.events).worst(MODE) == "suspect"
+
+
+def test_a_person_restarts_the_count() -> None:
+    run = Script()
+    for _ in range(4):
+        run.call("depth", {"at": "bar"}, "four metres").human("And once more, please.")
+    assert watched(run.events).worst(MODE) == "silent"
+
+
+def test_calls_of_recorded_logs_count_once() -> None:
+    """The message announces the call and the tool event confirms it: one call, not two."""
+    from mastwatch.events import ToolRequest
+
+    run = Script(ids=False)
+    for n in range(2):
+        request = ToolRequest(name="depth", arguments={"at": "bar"})
+        run.say("mate", f"Now I read depth number {n} of the bar.", calls=[request])
+        run.call("depth", {"at": "bar"}, "four metres", agent="mate")
+    assert watched(run.events).worst(MODE) == "silent"
+
+
+def test_thrash_warns_at_the_sixth_equal_result() -> None:
+    run = Script()
+    for n in range(6):
+        run.call("search", {"query": f"pilot office {n}"}, "nothing found under this name")
+    assert watched(run.events).at(MODE, Severity.WARN) == 5
+
+
+@pytest.mark.parametrize(("gap", "level"), [(0, "warn"), (1, "suspect")])
+def test_near_duplicates_warn_at_the_third_only_without_progress(gap: int, level: str) -> None:
+    run = Script()
+    for n in range(3):
+        run.say("mate", AGAIN)
+        for k in range(gap):
+            run.say("pilot", other(10 * n + k))
+    seen = watched(run.events)
+    assert seen.worst(MODE) == level
+    assert seen.at(MODE, Severity.SUSPECT) == 1 + gap
+
+
+def test_near_duplicates_in_a_script_without_spaces() -> None:
+    run = Script()
+    for ending in ("今天", "今晚", "明天"):
+        run.say("mate", f"请再一次到港口的登记册里查一下沙洲上面的水深是多少米然后告诉我{ending}")
+    assert watched(run.events).worst(MODE) == "warn"
+
+
+def test_circle_fires_on_the_last_step_of_the_third_round() -> None:
+    run = Script()
+    for _ in range(3):
+        for agent in ("mate", "pilot"):
+            run.say(agent, "Aye aye")  # too short for any rule but the circle
+    seen = watched(run.events)
+    assert seen.at(MODE, Severity.WARN) == 5
+    assert "mate, pilot" in seen.findings[0].explanation
+
+
+def test_degenerate_text() -> None:
+    line = "the bar is shallow and the tide is late and then again "
+    seen = watched(Script().say("mate", "We begin. " + line * 14).events)
+    assert (seen.worst(MODE), seen.at(MODE, Severity.WARN)) == ("warn", 0)
+    table = "| bar | shallow | tide | late | light | red | rock |\n"
+    assert watched(Script().say("mate", table * 14).events).worst(MODE) == "silent"
+    fence = "```\n" + line * 14 + "\n```"
+    assert watched(Script().say("mate", fence).events).worst(MODE) == "silent"
+
+
+def test_explanations_hold_no_message_text() -> None:
+    run = Script()
+    for _ in range(6):
+        run.say("mate", AGAIN).call("depth", {"where": "outer bar"}, "four metres of water")
+    findings = watched(run.events).findings
+    assert findings
+    for finding in findings:
+        for text in (AGAIN, "outer bar", "four metres of water"):
+            assert not any(text[i : i + 12] in finding.explanation for i in range(len(text) - 11))

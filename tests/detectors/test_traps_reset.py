@@ -1,0 +1,251 @@
+"""The traps of conversation reset (numbers of the trap catalogue: 12 and 33 to 38), and R1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mastwatch.events import Role
+from mastwatch.findings import Severity
+
+from .script import Script, watched
+
+MODE = "FM-2.1"
+TASK = (
+    "Plan a voyage from the northern harbour to the southern harbour that passes both "
+    "lighthouses, needs no pilot and ends before the evening tide turns."
+)
+OPENING = (
+    "The voyage has to pass both lighthouses, so we first need the chart of the coast and the "
+    "tide table of the day; the navigator shall fetch the chart of the northern waters."
+)
+SECOND = (
+    "The chart names the lights, so the navigator now shall fetch the tide table of the southern "
+    "harbour and read from it when the evening tide turns there."
+)
+LATER = [
+    "Both the chart and the table are here; the mate shall compute how long the first leg takes.",
+    "The first leg takes three hours, so the mate now computes the leg between the lighthouses.",
+    "What is left is the entry of the harbour, for which the depth over the bar must be known.",
+]
+History = list[tuple[Role, str | None]]
+
+
+def history(length: int) -> History:
+    lines: History = [("system", "You navigate."), ("user", TASK)]
+    for n in range(length):
+        lines.append(("assistant", f"Leg {n} runs {n * 3} miles along the coast."))
+    return lines
+
+
+def requests(*steps: History, agent: str = "navigator") -> Script:
+    script = Script().start(TASK)
+    for n, step in enumerate(steps):
+        script.asks(agent, *step)
+        script.say(agent, f"Leg {n} runs {n * 3} miles along the coast from light {n * 5}.")
+    return script
+
+
+def replanned(*, old_actions: bool) -> Script:
+    """33 and 34."""
+    script = Script().start(TASK).task(TASK)
+    for n in range(3):
+        script.say("mate", LATER[n])
+        script.call("open_chart", {"number": n}, f"chart {n} with {n * 9} soundings", agent="mate")
+    script.say("orchestrator", f"New plan: we are working to address the following. {TASK}")
+    for n in range(3):
+        number = n if old_actions else n + 10
+        script.call("open_chart", {"number": number}, f"chart {number}", agent="mate")
+    return script
+
+
+def cleared_early() -> Script:
+    """35a: before the first turn, and after the run is over."""
+    script = Script().start(TASK).task(TASK).clears("mate")
+    script.say("mate", LATER[0]).end()
+    return script
+
+
+def nested() -> Script:
+    """35b: a nested chat with a fresh history is a branch of its own."""
+    script = requests(history(0), history(2), history(4))
+    part = Script(branch="nested")
+    part.task(TASK).asks("navigator", *history(0)).say("navigator", LATER[1])
+    script.events += part.events
+    script.asks("navigator", *history(6)).say("navigator", LATER[2])
+    return script
+
+
+def summariser() -> Script:
+    """36: other system prompts, short histories, same agent."""
+    script = requests(history(0), history(2), history(4))
+    script.asks("navigator", ("system", "You give titles."), ("user", TASK))
+    script.asks("navigator", ("system", "You judge."), *history(4)[1:])
+    script.asks("navigator", ("system", "You give titles."), ("user", TASK))
+    return script.asks("navigator", *history(6))
+
+
+def narrator() -> Script:
+    """37: an agent that does not lead opens all its messages alike."""
+    script = Script().start(TASK).task(TASK)
+    for n, text in enumerate([OPENING, SECOND, *LATER]):
+        script.say("planner", text)
+        same = "Here is the screen of the chart viewer with its tools on the left and the chart on "
+        script.say("viewer", f"{same} the right: {' '.join(f'rock{n}{k}' for k in range(30))}")
+    return script
+
+
+def resumed() -> Script:
+    """38: interrupt and resume; the history goes on where it was."""
+    script = requests(history(0), history(2)).end("paused")
+    script.approves().start(resumed=True)
+    return script.asks("navigator", *history(4)).say("navigator", LATER[0]).end()
+
+
+def compacted() -> Script:
+    """12: earlier results become a summary, then the same file is read again."""
+    script = Script().start(TASK)
+    script.call("read_file", {"path": "lights.txt"}, "two lights, one white and one red")
+    for length in (0, 2, 4, 8):
+        script.asks("navigator", *history(length))
+        script.say("navigator", f"Leg {length} runs {length * 3} miles along the coast.")
+    summary = "Summary of the conversation so far: " + "the legs are known and their lights. " * 20
+    script.asks("navigator", *history(0), ("assistant", summary))
+    return script.call("read_file", {"path": "lights.txt"}, "two lights, one white and one red")
+
+
+CASES: list[tuple[str, Callable[[], Script], str]] = [
+    ("12 compaction", compacted, "silent"),
+    ("33 replan, new actions", lambda: replanned(old_actions=False), "silent"),
+    ("34 replan, old actions", lambda: replanned(old_actions=True), "warn"),
+    ("35a cleared before the first turn", cleared_early, "silent"),
+    ("35b nested chat", nested, "silent"),
+    ("36 summariser, title, judge", summariser, "silent"),
+    ("37 narrator", narrator, "silent"),
+    ("38 interrupt and resume", resumed, "silent"),
+]
+
+
+@pytest.mark.parametrize(("build", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_trap(build: Callable[[], Script], expected: str) -> None:
+    seen = watched(build().events)
+    assert seen.worst(MODE) == expected, seen.findings
+    assert seen.worst("FM-1.3") == "silent", seen.findings
+
+
+def test_replan_and_compaction_are_notices() -> None:
+    assert watched(replanned(old_actions=False).events).named("replan") == 1
+    assert watched(compacted().events).named("compaction") == 1
+
+
+@pytest.mark.parametrize(
+    ("then", "expected"),
+    [
+        (history(0), "alert"),
+        (history(6)[1:], "alert"),
+        ([("system", "You navigate."), *history(6)[2:]], "warn"),
+        ([("system", "You navigate."), *history(6)[4:]], "silent"),
+        (history(6), "silent"),
+    ],
+    ids=["started over", "no system prompt", "no task", "trimmed", "grown"],
+)
+def test_request_chain(then: History, expected: str) -> None:
+    seen = watched(requests(history(0), history(2), history(4), then).events)
+    assert seen.worst(MODE) == expected, seen.findings
+    if expected != "silent":
+        assert seen.findings[0].agent == "navigator"
+        assert seen.findings[0].message_index == 2  # before row 3 is spoken
+
+
+@pytest.mark.parametrize("drop", [slice(0, 1), slice(1, 2)], ids=["system prompt", "task"])
+def test_a_loss_is_said_once(drop: slice) -> None:
+    steps = [history(n) for n in (0, 2, 4, 6, 8, 10)]
+    for step in steps[3:]:
+        del step[drop]
+    assert watched(requests(*steps).events).episodes(MODE) == 1
+
+
+def test_sliding_window_is_a_notice_once() -> None:
+    steps = [[*history(0)[:1], *history(2 * n)[1:][-5:]] for n in range(8)]
+    seen = watched(requests(*steps).events)
+    assert seen.findings == ()
+    assert seen.named("compaction") == 1
+
+
+def test_request_chain_with_content_withheld_is_suspect_at_most() -> None:
+    steps = [[(role, None) for role, _ in history(n)] for n in (0, 2, 4, 0)]
+    assert watched(requests(*steps).events).worst(MODE) == "suspect"
+
+
+def test_agents_that_always_ask_afresh_are_silent() -> None:
+    assert watched(requests(*[history(0)] * 6).events).worst(MODE) == "silent"
+
+
+def test_opening_replayed_is_suspect_and_alert_once_the_next_message_follows_suit() -> None:
+    script = Script().start(TASK).task(TASK)
+    for text in (OPENING, SECOND, *LATER, OPENING, SECOND):
+        script.say("planner", text)
+    seen = watched(script.events)
+    assert (seen.at(MODE, Severity.SUSPECT), seen.at(MODE, Severity.ALERT)) == (6, 7)
+    assert seen.episodes(MODE) == 1
+
+
+def test_harness_that_starts_itself_anew_makes_a_replay_sure() -> None:
+    script = Script().start(TASK).system("Initialised the harness for voyage 12")
+    for text in (OPENING, SECOND, LATER[0]):
+        script.say("planner", text)
+    script.system("Initialised the harness for voyage 12").say("planner", OPENING)
+    seen = watched(script.events)
+    assert (seen.at(MODE, Severity.SUSPECT), seen.at(MODE, Severity.ALERT)) == (4, 5)
+
+
+def test_history_cleared_in_mid_run_is_suspect() -> None:
+    script = Script().start(TASK).say("mate", LATER[0]).clears("mate").say("mate", LATER[1])
+    assert watched(script.events).worst(MODE) == "suspect"
+
+
+def test_two_replans_are_a_reset() -> None:
+    script = replanned(old_actions=False)
+    script.say("orchestrator", f"New plan: we begin with the following request. {TASK}")
+    assert watched(script.events).worst(MODE) == "warn"
+
+
+def in_turns(*turns: tuple[History, ...]) -> Script:
+    """A run of one agent whose turns each make these requests."""
+    script = Script().start(TASK)
+    for n, steps in enumerate(turns):
+        for length, step in enumerate(steps):
+            script.asks("navigator", *step, turn=f"turn {n}")
+            script.call("sound", {"turn": n, "step": length}, f"depth {n * 9 + length}")
+        script.say("navigator", f"Leg {n} runs {n * 3} miles along the coast from light {n * 5}.")
+    return script
+
+
+def test_a_worker_called_anew_each_turn_has_lost_nothing() -> None:
+    """35c: each invocation is a thread of its own, which starts with its order."""
+    thread = (history(0), history(2), history(4))
+    assert watched(in_turns(thread, thread, thread).events).findings == ()
+
+
+def test_a_lead_whose_turns_build_on_one_another_is_found_when_they_do_not() -> None:
+    first, second, third = (history(0), history(2)), (history(4), history(6)), (history(8),)
+    found = watched(in_turns(first, second, third, first).events).findings
+    assert [(f.mode, f.severity) for f in found] == [(MODE, Severity.ALERT)]
+
+
+def test_a_history_lost_within_a_turn_is_found() -> None:
+    turn = (history(0), history(2), history(4), history(0))
+    found = watched(in_turns((history(0), history(2)), turn).events).findings
+    assert [(f.mode, f.severity) for f in found] == [(MODE, Severity.ALERT)]
+
+
+def test_what_several_rules_see_of_one_restart_is_one_episode() -> None:
+    script = Script().start(TASK).task(TASK)
+    for n, text in enumerate((OPENING, SECOND, *LATER)):
+        script.asks("navigator", *history(2 * n)).say("navigator", text)
+        script.call("open_chart", {"number": n}, f"chart {n} with {n * 9} soundings")
+    script.asks("navigator", *history(0)).say("navigator", OPENING)
+    found = [f for f in watched(script.events).findings if f.mode == MODE]
+    assert [f.severity for f in found] == [Severity.ALERT]
+    assert found[0].agent == "navigator"

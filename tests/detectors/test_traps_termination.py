@@ -1,0 +1,280 @@
+"""The false-alarm traps of termination (numbers of the trap catalogue: 24 to 32)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mastwatch.events import Contract
+from mastwatch.findings import Severity
+
+from .script import Script, watched
+
+MODE = "FM-1.5"
+WORK = [
+    "Let us look at the harbour list from the start and compare every entry with care.",
+    "I would like to read the second page of the tide table aloud for everybody here.",
+    "There may be another way to count the berths, so I begin with the northern mole.",
+    "Now the southern mole comes, whose berths are marked by letters in place of figures.",
+    "Some letters have worn away, which is why the pilots keep a drawing of their own.",
+    "That drawing hangs in the office behind the crane, where nobody is before noon.",
+]
+NAG = "Please go on until you have an answer to the question."
+
+
+def run(task: str = "Count the berths of both moles of the harbour and report the sum.") -> Script:
+    return Script().start(task).task(task)
+
+
+def instructed() -> Script:
+    """24: the token in the task, a system prompt and an executor's canned reply."""
+    script = Script().start(
+        "Say TERMINATE when done.", prompts={"solver": "Reply TERMINATE when done."}
+    )
+    script.task("Count the berths of the harbour. Reply TERMINATE when done.")
+    script.say("harness", "Reply TERMINATE when everything is done.", kind="system", role="system")
+    script.say("solver", WORK[0])
+    script.auto_reply('There is no code here. Reply me only with "TERMINATE"')
+    return script.say("solver", WORK[1]).end()
+
+
+def quoted() -> Script:
+    """25: in a fence, in quotes, announced."""
+    script = run()
+    script.say("solver", "```\nprint('over')\nTERMINATE\n```").say("critic", WORK[0])
+    script.say("solver", 'The last word will be "TERMINATE"').say("critic", WORK[1])
+    script.say("solver", "I will say TERMINATE once the sum is checked.").say("critic", WORK[2])
+    return script.say("solver", "Only with both moles counted say: TERMINATE").say(
+        "critic", WORK[3]
+    )
+
+
+def votes() -> Script:
+    """26: three agents vote, the contract asks for three votes."""
+    script = Script().start(contract=Contract(tokens=("TERMINATE",), votes=3))
+    for agent in ("a", "b", "c"):
+        script.say(agent, f"As {agent} I have counted and agree with the sum. TERMINATE")
+    return script.end()
+
+
+def echoes(*, again: bool) -> Script:
+    """27."""
+    script = run().say("solver", "The sum is 31. TERMINATE")
+    script.auto_reply("There is no code from the last message for me to execute.")
+    if again:
+        script.say("solver", "TERMINATE")
+    return script.end()
+
+
+def reopened() -> Script:
+    """28."""
+    script = run().say("solver", "The sum is 31. TERMINATE")
+    script.human("Thank you. Now the same for the fishing harbour, please.")
+    return script.say("solver", WORK[0]).call("count", {"mole": 3}, "12").end()
+
+
+def verified() -> Script:
+    """29a: an answer marker, one round of checking, end."""
+    script = run().say("solver", r"Both moles together have \boxed{31} berths.")
+    script.proxy("Please check it.").say("solver", r"Checked: it is \boxed{31}.")
+    return script.end()
+
+
+def noisy() -> Script:
+    """29b: console noise after the claim, in the message and as a line of its own."""
+    noise = "\n/opt/lib/client.py:93: UserWarning: Model mismatch found.\n  reply = await call("
+    script = run().say("solver", "The sum is 31.\n\nTERMINATE" + noise)
+    return script.system("log handler closed, 12 records written to the file").end()
+
+
+def goodbyes(turns: int) -> Script:
+    """30 and the loop."""
+    script = run().say("solver", "There are 31 berths.")
+    words = [
+        "Thank you for the work.",
+        "You're welcome, goodbye!",
+        "Thanks, take care.",
+        "Have a great day!",
+        "Goodbye and thanks again.",
+        "Thank you, and farewell.",
+    ]
+    for n in range(turns):
+        script.say("ab"[n % 2], words[n])
+    return script.end()
+
+
+def long_run() -> Script:
+    """31: 17 of 20 messages, then a claim."""
+    script = Script().start(contract=Contract(tokens=("TERMINATE",), max_messages=20))
+    for n in range(16):
+        script.say("ab"[n % 2], f"Mole {n} has {n * 7 + 1} berths and {n * 3 + 2} lamps on it.")
+    return script.say("a", "That was all of them. TERMINATE").end()
+
+
+def mangled(*, restated: int) -> Script:
+    """32: a backspace ate the backslash and the b."""
+    script = Script().start("Count the berths.")
+    script.task("Count the berths of the harbour and put the sum in \x08oxed{}.")
+    for n in range(max(1, restated)):
+        script.say("solver", f"{WORK[n]} In the end it is \x08oxed{{31}}.")
+        if restated:
+            script.proxy(NAG)
+    return script.end("limit" if restated else "completed")
+
+
+CASES: list[tuple[str, Callable[[], Script], str]] = [
+    ("24 token in instructions", instructed, "silent"),
+    ("25 token quoted", quoted, "silent"),
+    ("26 consensus vote", votes, "silent"),
+    ("27a one echo", lambda: echoes(again=False), "info"),
+    ("27b two echoes", lambda: echoes(again=True), "warn"),
+    ("28 reopened by a person", reopened, "silent"),
+    ("29a verification round", verified, "silent"),
+    ("29b console noise", noisy, "silent"),
+    ("30a two goodbyes", lambda: goodbyes(2), "silent"),
+    ("30b three goodbyes", lambda: goodbyes(3), "info"),
+    ("30c four goodbyes", lambda: goodbyes(4), "warn"),
+    ("30d six goodbyes", lambda: goodbyes(6), "alert"),
+    ("31 long run", long_run, "suspect"),
+    ("32a mangled, ends", lambda: mangled(restated=0), "silent"),
+    ("32b mangled, restated", lambda: mangled(restated=6), "alert"),
+]
+
+
+@pytest.mark.parametrize(("build", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_trap(build: Callable[[], Script], expected: str) -> None:
+    seen = watched(build().events)
+    assert seen.worst(MODE) == expected, seen.findings
+    assert seen.worst("FM-2.1") == "silent", seen.findings
+
+
+@pytest.mark.parametrize("restated", [0, 6])
+def test_mangled_token_is_a_notice_once(restated: int) -> None:
+    assert watched(mangled(restated=restated).events).named("contract_mismatch") == 1
+
+
+def test_prompt_and_contract_that_disagree_are_a_notice() -> None:
+    script = Script().start(
+        contract=Contract(tokens=("TERMINATE",)),
+        prompts={"solver": "When everything is counted, reply ALL_COUNTED to end."},
+    )
+    script.say("solver", WORK[0])
+    assert watched(script.events).named("contract_mismatch") == 1
+
+
+def test_cap_without_claim_is_a_notice() -> None:
+    assert watched(mangled(restated=6).events).named("budget_exhausted") == 1
+    assert watched(run().say("a", "31. TERMINATE").end("limit").events).notices == ()
+
+
+def test_work_after_claim_fires_on_the_first_message_and_rises() -> None:
+    script = run().say("solver", "The sum is 31. TERMINATE")
+    script.say("critic", WORK[0]).say("critic", WORK[1])
+    seen = watched(script.events)
+    assert (seen.at(MODE, Severity.WARN), seen.at(MODE, Severity.ALERT)) == (2, 3)
+    assert seen.episodes(MODE) == 1
+
+
+def test_tool_call_after_claim_alerts_at_once() -> None:
+    script = run().say("solver", "The sum is 31. TERMINATE").call("count", {"mole": 3}, "12")
+    assert watched(script.events).worst(MODE) == "alert"
+
+
+def test_finishing_tool_is_a_claim() -> None:
+    script = run().call("final_answer", {"answer": 31}, "31").say("critic", WORK[0])
+    assert watched(script.events).worst(MODE) == "warn"
+
+
+@pytest.mark.parametrize(("final", "row"), [(False, 6), (True, 4)])
+def test_nagger_fires_at_the_third_nag_or_the_second_after_a_final_answer(
+    final: bool, row: int
+) -> None:
+    script = run()
+    for n in range(3):
+        ending = "It cannot be solved." if final else "I go on."
+        script.say("solver", f"{WORK[n]} {ending}").proxy(NAG)
+    assert watched(script.events).at(MODE, Severity.WARN) == row
+
+
+def test_tool_result_between_nags_starts_the_count_anew() -> None:
+    script = run()
+    for n in range(4):
+        script.say("solver", WORK[n]).call("count", {"mole": n}, f"{n * 3} berths").proxy(NAG)
+    assert watched(script.events).worst(MODE) == "silent"
+
+
+def test_empty_messages_in_a_row() -> None:
+    script = run().say("a", "").say("b", "").say("a", "")
+    seen = watched(script.events)
+    assert (seen.at(MODE, Severity.WARN), seen.at(MODE, Severity.ALERT)) == (2, 3)
+
+
+def test_withheld_text_is_not_empty() -> None:
+    script = run()
+    for n in range(12):
+        script.say("ab"[n % 2], None)
+    assert watched(script.events).findings == ()
+
+
+def test_answer_restated_after_three_idle_turns() -> None:
+    script = run().say("solver", r"It is \boxed{31}.")
+    for n in range(3):
+        script.say("critic", WORK[n])
+    script.say("solver", r"As I said, it is \boxed{31}.")
+    assert watched(script.events).at(MODE, Severity.WARN) == 5
+
+
+def test_answer_checked_with_tools_may_be_restated() -> None:
+    script = run().say("solver", r"It is \boxed{31}.")
+    for n in range(3):
+        script.call("count", {"mole": n}, f"{n * 3} berths")
+    script.say("solver", r"As I said, it is \boxed{31}.")
+    assert watched(script.events).worst(MODE) == "silent"
+
+
+def test_chatter_is_suspect_at_four_and_warn_after_seven_that_only_confirm() -> None:
+    script = run("There are 12 berths north and 19 south; how many are there in both moles?")
+    script.say("solver", "12 and 19 make 31 berths in both moles.")
+    praise = [
+        "The sum is correct and the way is clear.",
+        "I agree, the solver did great work.",
+        "Our results are consistent, well done all.",
+        "The teamwork was a pleasure to see.",
+        "Everything is confirmed from my side too.",
+        "We all agree with what was found.",
+        "The task is complete, no further steps.",
+        "It was verified from both ends.",
+    ]
+    for n, text in enumerate(praise):
+        script.say("abc"[n % 3], text)
+    seen = watched(script.events)
+    assert (seen.at(MODE, Severity.SUSPECT), seen.at(MODE, Severity.WARN)) == (5, 8)
+
+
+def test_claim_in_a_script_without_spaces() -> None:
+    script = run().say("solver", "一共有三十一个泊位。TERMINATE")
+    script.say("critic", "让我们重新检查一下整个港口的清单，从北边的防波堤开始。")
+    assert watched(script.events).worst(MODE) == "warn"
+
+
+def test_farewells_answered_with_nothing_are_a_loop() -> None:
+    script = run().say("solver", "There are 31 berths.")
+    for text in ("Thank you and goodbye!", "You're welcome, take care."):
+        script.say("solver", text).say("proxy", "", kind="auto_reply")
+    assert watched(script.events).at(MODE, Severity.WARN) == 5
+
+
+def test_program_that_repeats_itself_is_told_from_a_model_by_its_model_calls() -> None:
+    """Live chats give proxies the role of assistants; only model calls tell them apart."""
+    script = run()
+    for n in range(3):
+        script.asks("solver", ("user", f"question {n}")).say("solver", WORK[n]).say("proxy", NAG)
+    seen = watched(script.events)
+    assert (seen.worst(MODE), seen.worst("FM-1.3")) == ("warn", "silent")
+
+
+def test_second_conversation_in_a_run_is_not_the_first_going_on() -> None:
+    script = run().say("solver", "The sum is 31. TERMINATE")
+    script.start("Count the lamps.").task("Count the lamps of both moles.").say("solver", WORK[0])
+    assert watched(script.events).worst(MODE) == "silent"
