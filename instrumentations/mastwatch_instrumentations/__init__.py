@@ -1,0 +1,1 @@
+"""What attaches mastwatch to frameworks: one module or folder each."""

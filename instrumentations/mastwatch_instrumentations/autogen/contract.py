@@ -1,0 +1,165 @@
+"""How an AG2 chat is meant to stop, read from its participants.
+
+A user's ``is_termination_msg`` is never called: what it looks for is read from its code.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterable, Iterator, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+from mastwatch.events import Contract
+
+MAX_TOKENS = 16
+"""Stop words kept per chat."""
+
+_UNBOUNDED = 10_000  # larger caps are "none": a manager's default is sys.maxsize
+_LONGEST = 64
+# What a predicate reads a message with, not what it looks for.
+_KEYS = frozenset(
+    {
+        "arguments",
+        "assistant",
+        "content",
+        "function",
+        "function_call",
+        "id",
+        "name",
+        "role",
+        "system",
+        "text",
+        "tool",
+        "tool_calls",
+        "tool_responses",
+        "type",
+        "user",
+        "utf-8",
+    }
+)
+
+
+def read_contract(
+    initiator: Any, recipient: Any, participants: Sequence[Any], max_turns: object
+) -> Contract:
+    """Return the chat's contract.
+
+    Args:
+        initiator: The agent that opens the chat.
+        recipient: The other one, or the group chat's manager.
+        participants: Everyone in it.
+        max_turns: As given to ``initiate_chat``.
+    """
+    found: dict[str, None] = {}
+    for agent in participants:
+        found.update(dict.fromkeys(tokens(getattr(agent, "_is_termination_msg", None))))
+    limit, source = _limit(initiator, recipient, max_turns)
+    return Contract(
+        tokens=tuple(found)[:MAX_TOKENS],
+        max_messages=limit,
+        source=source or ("is_termination_msg" if found else ""),
+    )
+
+
+def prompts(participants: Iterable[Any]) -> dict[str, str]:
+    """Return the system messages by agent name."""
+    found = {}
+    for agent in participants:
+        prompt = getattr(agent, "system_message", None)
+        if isinstance(prompt, str) and prompt:
+            found[agent.name] = prompt
+    return found
+
+
+def tokens(predicate: object) -> tuple[str, ...]:
+    """Return the stop words that a termination predicate's code names.
+
+    >>> tokens(lambda m: (m.get("content") or "").rstrip().endswith("TERMINATE"))
+    ('TERMINATE',)
+    >>> words = ("DONE", "STOP")
+    >>> tokens(lambda m: any(word in m["content"] for word in words))
+    ('DONE', 'STOP')
+    """
+    found = dict.fromkeys(text for text in _strings(predicate) if _is_token(text))
+    return tuple(found)
+
+
+def _is_token(text: str) -> bool:
+    return (
+        text not in _KEYS
+        and len(text) <= _LONGEST
+        and any(character.isalnum() for character in text)
+        and not text.startswith("<")  # names of nested code: <lambda>, <genexpr>
+        and ".<locals>" not in text
+    )
+
+
+def _strings(predicate: object) -> Iterator[str]:
+    if isinstance(predicate, functools.partial):
+        yield from _flat([*predicate.args, *predicate.keywords.values()])
+        predicate = predicate.func
+    predicate = inspect.unwrap(getattr(predicate, "__func__", predicate))  # type: ignore[arg-type]
+    if not isinstance(predicate, FunctionType):
+        return
+    code = predicate.__code__
+    documented = {predicate.__doc__}
+    yield from (text for text in _constants(code) if text not in documented)
+    yield from _flat(_cell(cell) for cell in predicate.__closure__ or ())
+    yield from _flat(predicate.__defaults__ or ())
+    # A module's constant: def is_done(m): return STOP_WORD in m["content"]
+    yield from _flat(predicate.__globals__.get(name) for name in _names(code))
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from (name for name in code.co_names if not name.startswith("__"))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _constants(code: CodeType) -> Iterator[str]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _constants(constant)
+        else:
+            yield from _flat([constant])
+
+
+def _cell(cell: Any) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet
+        return None
+
+
+def _flat(values: Iterable[object]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (tuple, list, set, frozenset)) and len(value) <= MAX_TOKENS:
+            texts = [text for text in value if isinstance(text, str)]
+            yield from sorted(texts) if isinstance(value, (set, frozenset)) else texts
+
+
+def _limit(initiator: Any, recipient: Any, max_turns: object) -> tuple[int | None, str]:
+    limits: list[tuple[object, str]] = []
+    if isinstance(max_turns, int):
+        limits.append((2 * max_turns, "initiate_chat.max_turns"))
+    group = getattr(recipient, "groupchat", None)
+    if group is not None:
+        limits.append((getattr(group, "max_round", None), "GroupChat.max_round"))
+    else:
+        # Opener, then pairs until the recipient (the initiator) has used up its replies.
+        limits.append((_replies(recipient, 1), "max_consecutive_auto_reply"))
+        limits.append((_replies(initiator, 2), "max_consecutive_auto_reply"))
+    known = [(n, source) for n, source in limits if isinstance(n, int) and n < _UNBOUNDED]
+    return min(known, default=(None, ""), key=lambda pair: pair[0])
+
+
+def _replies(agent: Any, extra: int) -> int | None:
+    if getattr(agent, "human_input_mode", "NEVER") != "NEVER":
+        return None  # a person starts the count anew
+    limit = getattr(agent, "_max_consecutive_auto_reply", None)
+    return 2 * limit + extra if isinstance(limit, int) else None
