@@ -36,6 +36,15 @@ def test_base_exceptions_pass(kind) -> None:
     assert guard.counts() == {}
 
 
+def test_a_log_line_that_runs_into_the_recursion_limit_is_swallowed_too(monkeypatch) -> None:
+    def too_deep(where: str, error: Exception) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(guard, "report", too_deep)
+    with guard.guard("here"):
+        raise RecursionError
+
+
 def test_our_own_suites_see_the_error(monkeypatch) -> None:
     monkeypatch.setenv("MASTWATCH_RAISE_ERRORS", "1")
     with pytest.raises(ValueError, match="x"), guard.guard("here"):

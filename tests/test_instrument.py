@@ -83,13 +83,9 @@ def test_run_labels_come_from_tags(registry) -> None:
     with mastwatch.instrument(registry=registry, metric_labels=["tenant"]):
         with mastwatch.run("demo", tags={"tenant": "acme"}):
             mastwatch.message("A", "hello there")
-    text = prometheus_client.generate_latest(registry).decode()
-    assert "tenant" not in text  # undone with the handle
-    with mastwatch.instrument(registry=registry, metric_labels=["tenant"]):
-        with mastwatch.run("demo", tags={"tenant": "acme"}):
-            mastwatch.message("A", "hello there")
         text = prometheus_client.generate_latest(registry).decode()
     assert 'mastwatch_messages_total{agent="A",framework="custom",tenant="acme"} 1.0' in text
+    assert prometheus_client.generate_latest(registry) == b""  # undone with the handle
 
 
 def test_metrics_are_served_on_loopback_and_a_taken_port_is_stepped_over(caplog) -> None:
@@ -231,7 +227,18 @@ def test_a_missing_framework_asked_for_by_name_is_one_warning(registry, caplog) 
     assert "there is no detector 'nope'" in caplog.text
 
 
-def test_a_sink_made_to_raise_shows_in_the_counter_only(instrumented, registry, monkeypatch) -> None:
+def test_a_framework_too_old_is_said_and_left_alone(registry, monkeypatch, caplog) -> None:
+    langchain = pytest.importorskip("mastwatch_instrumentations.langchain")
+    pytest.importorskip("langchain_core.tracers.context")
+    monkeypatch.setattr(langchain.LangChainInstrumentor, "minimum", {"langchain-core": "99.0"})
+    with mastwatch.instrument(registry=registry) as handle:
+        assert "langchain" not in handle.enabled
+    assert "is too old, 99.0 or later is needed; it is not watched" in caplog.text
+
+
+def test_a_sink_made_to_raise_shows_in_the_counter_only(
+    instrumented, registry, monkeypatch
+) -> None:
     class Broken(Sink):
         name = "broken"
 
@@ -256,9 +263,12 @@ def test_without_instrument_the_calls_are_inert() -> None:
 
 def test_exceptions_of_the_host_are_the_same_objects(instrumented) -> None:
     error = ValueError("mine")
-    with pytest.raises(ValueError, match="mine") as caught:
-        with mastwatch.run("r"), mastwatch.tool("t", agent="A"):
-            raise error
+    with (
+        pytest.raises(ValueError, match="mine") as caught,
+        mastwatch.run("r"),
+        mastwatch.tool("t", agent="A"),
+    ):
+        raise error
     assert caught.value is error
     assert error.__context__ is None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mastwatch.detector import Detector
 from mastwatch.episodes import REARM_AFTER
 from mastwatch.events import (
+    HumanAsked,
     HumanReplied,
     MessageSent,
     RunFinished,
@@ -230,6 +231,20 @@ def test_idle_runs_end_as_unknown_at_the_next_start() -> None:
     w.publish(RunStarted(run_id="new", framework="custom"))
     assert w.runs.summary("old").outcome == "unknown"
     assert recorder.dropped == ["run_expired"]
+
+
+def test_a_run_blocked_in_a_question_is_not_idle() -> None:
+    clock = [0.0]
+    w = watch(runs=Runs(idle_timeout=10, clock=lambda: clock[0]))
+    w.publish(RunStarted(run_id="r", framework="custom"))
+    w.publish(HumanAsked(run_id="r", index=-1))
+    clock[0] = 1_000.0
+    assert w.runs.oldest_idle("custom") == 0
+    w.expire()
+    assert len(w.runs.active()) == 1
+    w.publish(said(0, "here you are"))
+    clock[0] = 1_005.0
+    assert w.runs.oldest_idle("custom") == 5
 
 
 def test_runs_are_bounded_and_the_longest_idle_goes_first() -> None:

@@ -235,6 +235,9 @@ class Handle:
             level = logging.WARNING if by_name else logging.DEBUG
             _log.log(level, "mastwatch: %s is not installed here", kind.library)
             return
+        if problem := kind.too_old():
+            _log.warning("mastwatch: %s; it is not watched", problem)
+            return
         self._hook.when_imported(kind.trigger or kind.library, lambda: self._enable(kind, by_name))
 
     def _enable(self, kind: type[Instrumentor], by_name: bool) -> None:

@@ -136,6 +136,8 @@ class ModelCalled(Event):
     Attributes:
         index: Last row of the transcript when the call was made, -1 before the first.
         agent: Who asked.
+        turn: The agent's turn it was made in, where the source knows. An agent may be called anew
+            each turn, with a thread of its own, so requests of two turns need not follow on.
         model: The model's name.
         provider: As in ``gen_ai.provider.name``.
         request: The whole message list, a snapshot; None when the source withholds it.
@@ -147,6 +149,7 @@ class ModelCalled(Event):
 
     index: int
     agent: str = ""
+    turn: str = ""
     model: str = ""
     provider: str = ""
     request: tuple[RequestMessage, ...] | None = None
@@ -210,6 +213,14 @@ class HandedOff(Event):
     index: int
     source: str
     target: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanAsked(Event):
+    """The run waits for a person, in the middle of a call; until its next event it is not idle."""
+
+    index: int
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

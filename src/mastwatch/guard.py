@@ -7,6 +7,7 @@ logged once per place. With ``MASTWATCH_RAISE_ERRORS=1`` (set by our own tests o
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -45,7 +46,10 @@ class guard:
             return False
         if os.environ.get("MASTWATCH_RAISE_ERRORS") == "1":
             return False
-        report(self.where, error)
+        # Hosts recurse too (two AG2 agents chatting are one recursion), and then our log line about
+        # a RecursionError runs into the next one.
+        with contextlib.suppress(RecursionError):
+            report(self.where, error)
         return True
 
 

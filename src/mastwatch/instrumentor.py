@@ -84,3 +84,31 @@ class Instrumentor:
             except metadata.PackageNotFoundError:
                 continue
         return None
+
+    @classmethod
+    def too_old(cls) -> str:
+        """Why the installed version is not supported; empty when it is, or is unknown."""
+        found = cls.version()
+        minimum = cls.minimum.get(found[0]) if found else None
+        if found is None or minimum is None or not older(found[1], minimum):
+            return ""
+        return f"{found[0]} {found[1]} is too old, {minimum} or later is needed"
+
+
+def older(version: str, minimum: str) -> bool:
+    """Whether a version is below a minimum; by its numbers, pre-release marks left aside.
+
+    >>> older("0.9.10", "0.14"), older("1.10", "1.9"), older("1.0rc1", "1.0")
+    (True, False, False)
+    """
+    return _numbers(version) < _numbers(minimum)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    import re
+
+    leading = re.match(r"\d+(?:\.\d+)*", version)
+    numbers = [int(part) for part in leading.group().split(".")] if leading else []
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)

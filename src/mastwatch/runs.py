@@ -51,17 +51,18 @@ class RunState:
     messages: int = 0
     texts: int = 0
     outcome: Outcome | None = None
+    asking: bool = False
     worst: Severity | None = None
     said: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def waiting(self) -> bool:
-        """Paused for a person."""
-        return self.outcome == "paused"
+        """Whether a person is to speak next: paused, or blocked in a question."""
+        return self.asking or self.outcome == "paused"
 
     @property
     def active(self) -> bool:
-        """Neither finished nor waiting."""
+        """Neither finished nor paused."""
         return self.outcome is None
 
 
@@ -149,12 +150,16 @@ class Runs:
         return known.framework if known else ""
 
     def active(self) -> list[RunState]:
-        """Runs that are neither finished nor waiting, longest idle first."""
+        """Runs that are neither finished nor paused, longest idle first."""
         with self._lock:
             return [state for state in self._states.values() if state.active]
 
     def oldest_idle(self, framework: str) -> float:
-        """Seconds since the last event of the longest idle active run; 0 when there is none."""
+        """Seconds since the last event of the longest idle run that waits for nobody, else 0."""
         now = self._clock()
-        idle = (now - s.last_event for s in self.active() if s.framework == framework)
+        idle = (
+            now - state.last_event
+            for state in self.active()
+            if state.framework == framework and not state.waiting
+        )
         return max(idle, default=0.0)

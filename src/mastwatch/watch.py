@@ -11,6 +11,7 @@ from typing import TypeAlias
 from mastwatch.detector import Detector
 from mastwatch.events import (
     Event,
+    HumanAsked,
     HumanReplied,
     MessageSent,
     RunFinished,
@@ -205,6 +206,7 @@ class Watch:
             state.framework = event.framework
             state.tags.update(event.tags)
             state.outcome = None
+        state.asking = isinstance(event, HumanAsked)
         if isinstance(event, HumanReplied):
             lane.last_row = None
         if isinstance(event, HumanReplied) or getattr(event, "kind", "") == "human":

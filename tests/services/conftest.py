@@ -44,9 +44,7 @@ def wait_until(ready: Callable[[], bool], what: str, seconds: float = 30) -> Non
     pytest.fail(f"{what} did not come in {seconds} s")
 
 
-class Sink(
-    trace_service_pb2_grpc.TraceServiceServicer, logs_service_pb2_grpc.LogsServiceServicer
-):
+class Sink(trace_service_pb2_grpc.TraceServiceServicer, logs_service_pb2_grpc.LogsServiceServicer):
     """Keeps what an OTLP client sends."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from tests.services.conftest import free_port, wait_until
+from services.conftest import free_port, wait_until
 
 pytestmark = pytest.mark.services
 
@@ -21,7 +21,7 @@ import mastwatch
 
 with mastwatch.run("archive search", task="find the invoice"):
     for _ in range(4):
-        mastwatch.message("Planner", "I will search the archive for the missing invoice again", to="Coder")
+        mastwatch.message("Planner", "I will search the whole archive for the invoice", to="Coder")
         mastwatch.tool("search", {"q": "invoice"}, agent="Coder", result="nothing found")
     print("looping", flush=True)
     sys.stdin.readline()  # the run goes on until the test has seen what it wants

@@ -147,12 +147,13 @@ def test_sampling_never_blinds_the_detectors() -> None:
 
 def test_no_text_on_spans_unless_asked_for(bench) -> None:
     secret = "the quick brown customer record 4711"
-    for bench, shown in ((bench, False), (Bench(content=ContentPolicy(capture=True)), True)):
-        run = bench.start(task=secret)
+    capturing = Bench(content=ContentPolicy(capture=True))
+    for one, shown in ((bench, False), (capturing, True)):
+        run = one.start(task=secret)
         run.message("A", secret, tool_calls=[ToolRequest(name="t", arguments={"q": secret})])
         run.tool_call("t", {"q": secret}, agent="A").returned(secret, error=ValueError(secret))
         run.finish("error", error=RuntimeError(secret))
-        dump = "".join(s.to_json() for s in bench.exporter.get_finished_spans())
+        dump = "".join(s.to_json() for s in one.exporter.get_finished_spans())
         assert (secret in dump) is shown
 
 
@@ -180,8 +181,22 @@ def test_a_run_inside_a_run_is_a_branch_of_it(bench) -> None:
     outer.message("A", "three")
     outer.finish("completed")
     assert inner.id == outer.id
-    assert [(e.index, e.branch) for e in bench.watch.of(MessageSent)] == [(0, ""), (1, "1"), (2, "")]
+    assert [(e.index, e.branch) for e in bench.watch.of(MessageSent)] == [
+        (0, ""),
+        (1, "1"),
+        (2, ""),
+    ]
     assert [s for s in bench.spans if s.startswith("invoke_workflow")] == ["invoke_workflow outer"]
+
+
+def test_a_run_of_the_hosts_own_says_how_what_ran_in_it_ended(bench) -> None:
+    outer = bench.start("outer")
+    with outer.attached():
+        bench.start("inner").finish("limit", "Maximum turns (3) reached")
+    outer.finish("completed")
+    span = bench.spans["invoke_workflow outer"]
+    assert span.attributes[semconv.TERMINATION_REASON] == "Maximum turns (3) reached"
+    assert span.attributes[semconv.RUN_OUTCOME] == "completed"
 
 
 def test_a_run_goes_into_the_trace_that_is_going_on(bench) -> None:

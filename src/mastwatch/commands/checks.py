@@ -10,10 +10,9 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from importlib import metadata, util
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from mastwatch.instrumentor import Instrumentor
+from mastwatch.instrumentor import Instrumentor, older
 
 _OLDEST_OTEL = "1.41"
 _PORTS = 10  # the chosen port and the nine that are tried after it
@@ -27,23 +26,6 @@ class Check(NamedTuple):
     name: str
     status: Literal["ok", "info", "warn", "fail"]
     text: str
-
-
-def older(version: str, minimum: str) -> bool:
-    """Whether a version is below a minimum; by its numbers, pre-release marks left aside.
-
-    >>> older("0.9.10", "0.14"), older("1.10", "1.9"), older("1.0rc1", "1.0")
-    (True, False, False)
-    """
-    return _numbers(version) < _numbers(minimum)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    leading = re.match(r"\d+(?:\.\d+)*", version)
-    numbers = [int(part) for part in leading.group().split(".")] if leading else []
-    while numbers and numbers[-1] == 0:
-        numbers.pop()
-    return tuple(numbers)
 
 
 def _version(distribution: str) -> str | None:
@@ -104,11 +86,9 @@ def _framework(name: str, instrumentor: type[Instrumentor]) -> Check:
     if version is None:
         text = f"module {instrumentor.library} comes from an unknown package; watched if it fits"
         return Check(name, "warn", text)
+    if problem := instrumentor.too_old():
+        return Check(name, "warn", f"{problem}; not watched")
     distribution, number = version
-    minimum = instrumentor.minimum.get(distribution)
-    if minimum and older(number, minimum):
-        text = f"{distribution} {number} is too old, {minimum} or later is needed; not watched"
-        return Check(name, "warn", text)
     others = f"; covers {', '.join(instrumentor.supersedes)}" if instrumentor.supersedes else ""
     return Check(name, "ok", f"{distribution} {number}, will be watched{others}")
 

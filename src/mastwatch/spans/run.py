@@ -17,6 +17,7 @@ from mastwatch.events import (
     Event,
     HandedOff,
     HistoryCleared,
+    HumanAsked,
     HumanReplied,
     MessageKind,
     MessageSent,
@@ -60,6 +61,7 @@ class Core:
         self.spans = spans
         self.finished = False
         self.max_severity: Severity | None = None
+        self.reason = ""  # of the latest end: a run of the host's own says what ended in it
         self.span: trace.Span | None = None
         self.lock = threading.RLock()  # orders rows and observation of one run
         self.ids: Iterator[int] = itertools.count(self.rows + 1) if resumed is None else resumed.ids
@@ -145,7 +147,9 @@ class Run(Scope):
             semconv.AGENT_NAME: agent,
         }
         span = self._span(f"{semconv.INVOKE_AGENT} {agent}", attributes, parent)
-        return Scope(self, span, agent)
+        scope = Scope(self, span, agent)
+        scope.turn_id = self.next_id()
+        return scope
 
     def model_call(
         self,
@@ -164,7 +168,8 @@ class Run(Scope):
             attributes[semconv.REQUEST_MODEL] = model
         name = f"{semconv.CHAT} {model}" if model else semconv.CHAT
         span = self._span(name, attributes, parent, SpanKind.CLIENT)
-        return ModelCall(self, span, agent, model, provider, request)
+        turn_id = parent.turn_id if parent is not None else ""
+        return ModelCall(self, span, agent, model, provider, request, turn_id)
 
     def tool_call(
         self,
@@ -268,7 +273,7 @@ class Run(Scope):
         self, sender: str, index: int, carriers: Sequence[Scope | None]
     ) -> tuple[trace.Span, bool]:
         for scope in carriers:
-            if scope and scope.is_free():
+            if scope and scope.span and scope.is_free():
                 scope.carries = index
                 return scope.span, False
         if not self.core.spans:
@@ -316,6 +321,19 @@ class Run(Scope):
                 index=self.last_index,
                 source=source,
                 target=target,
+            )
+        )
+
+    def human_asked(self, agent: str = "") -> None:
+        """Say that the run waits for a person from here to its next event."""
+        self.publish(
+            HumanAsked(
+                run_id=self.id,
+                at=time.time(),
+                id=self.next_id(),
+                branch=self.branch,
+                index=self.last_index,
+                agent=agent,
             )
         )
 
@@ -376,11 +394,12 @@ class Run(Scope):
             error=error_type(error) if error is not None else None,
         )
         self.publish(event)
+        self.core.reason = reason or self.core.reason
         if self.branch:
             return
         if outcome == "paused":
             self.emitter.put_waiting(self.framework, self.core)
-        self._finish_span(outcome, reason, error)
+        self._finish_span(outcome, self.core.reason, error)
 
     def _finish_span(self, outcome: Outcome, reason: str, error: BaseException | None) -> None:
         span = self.core.span

@@ -36,7 +36,8 @@ def error_type(error: BaseException) -> str:
 class Scope:
     """A stretch of a run with a span of its own: the run, a turn, a model call, a tool call.
 
-    ``span`` is None where another producer's spans stand for ours.
+    ``span`` is None where another producer's spans stand for ours; ``turn_id`` names the agent's
+    turn it belongs to, empty outside any.
     """
 
     def __init__(self, run: Run | None, span: trace.Span | None, agent: str = "") -> None:
@@ -45,6 +46,7 @@ class Scope:
         self.agent = agent
         self.started = time.time()
         self.carries: int | None = None
+        self.turn_id = ""
         self._ended = False
 
     def is_free(self) -> bool:
@@ -103,8 +105,10 @@ class ModelCall(Scope):
         model: str,
         provider: str,
         request: tuple[RequestMessage, ...] | None,
+        turn_id: str = "",
     ) -> None:
         super().__init__(run, span, agent)
+        self.turn_id = turn_id
         self._event_id = run.next_id()
         self._model = model
         self._provider = provider
@@ -143,6 +147,7 @@ class ModelCall(Scope):
                 branch=run.branch,
                 index=run.last_index,
                 agent=self.agent,
+                turn=self.turn_id,
                 model=self._model,
                 provider=self._provider,
                 request=self._request,
@@ -166,6 +171,7 @@ class ToolCall(Scope):
         self.name = name
         self.call_id = call_id
         self.event_id = run.next_id()
+        self.turn_id = self.event_id  # who asks a model inside a tool has a thread of its own
         self._returned = False
 
     def returned(
