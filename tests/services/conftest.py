@@ -82,6 +82,8 @@ def collector(sink, tmp_path) -> Iterator[tuple[Sink, int, int]]:
     kept, sink_port = sink
     grpc_port, http_port = free_port(), free_port()
     binary = Path(rotel.__file__).parent / "rotel-agent"
+    if subprocess.run([str(binary), "--version"], capture_output=True).returncode != 0:
+        missing("rotel, or the libpython that it needs,")
     log = (tmp_path / "rotel.log").open("w")
     process = subprocess.Popen(
         [

@@ -16,7 +16,9 @@ from mastwatch.instrumentor import Instrumentor, older
 
 _OLDEST_OTEL = "1.41"
 _PORTS = 10  # the chosen port and the nine that are tried after it
-_OTHER_VARIABLES = frozenset({"MASTWATCH_RAISE_ERRORS", "MASTWATCH_TRACES"})
+_OTHER_VARIABLES = frozenset(
+    {"MASTWATCH_RAISE_ERRORS", "MASTWATCH_REQUIRE_SERVICES", "MASTWATCH_TRACES"}
+)
 _FRAMEWORK_EXTRAS = frozenset({"all", "autogen", "ag2", "langchain", "langgraph", "openai"})
 
 
