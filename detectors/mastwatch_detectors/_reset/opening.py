@@ -23,8 +23,8 @@ class OpeningReplay:
         self._step_share = step_share
         self._min_words = min_words
         self._own = 0
-        self._opening: frozenset[int] = frozenset()
-        self._second: frozenset[int] = frozenset()
+        self._opening: frozenset[tuple[str, str, str]] = frozenset()
+        self._second: frozenset[tuple[str, str, str]] = frozenset()
         self._first_row = 0
         self._second_row = 0
         self._replays = 0
@@ -89,5 +89,5 @@ class OpeningReplay:
         )
 
 
-def _share(part: frozenset[int], said: Utterance) -> float:
+def _share(part: frozenset[tuple[str, str, str]], said: Utterance) -> float:
     return len(part & said.opening) / len(part)

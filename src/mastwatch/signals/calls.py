@@ -147,7 +147,7 @@ class Calls:
             poll=False,
             spacer=name.lower() in _SPACER or bool(_SPACER_COMMAND.match(shown)),
             finishes=name.lower() in _FINISHING,
-            argument_words=text.sketch(set(text.word_hashes(text.words(shown)[:ARGUMENT_WORDS]))),
+            argument_words=text.word_hashes(text.words(shown)[:ARGUMENT_WORDS]),
             times=history.calls - 1,
         )
 

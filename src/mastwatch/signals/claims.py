@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from zlib import crc32
 
 from mastwatch.signals import text as texts
-from mastwatch.signals.vocabulary import FAREWELL, REPLAN, UNSOLVABLE, VERDICT, holds
+from mastwatch.signals.vocabulary import (
+    FAREWELL,
+    REPLAN,
+    UNSOLVABLE,
+    UNSOLVABLE_STEMS,
+    VERDICT,
+    holds,
+)
 
 FALLBACK_TOKENS = ("TERMINATE", "###STOP###", "TASK_COMPLETE", "TASK COMPLETED", "<DONE>")
 """Looked for when neither the framework nor a prompt says how the run ends."""
@@ -119,20 +126,35 @@ def answer(text: str) -> int:
     return texts.digest(value) if value else 0
 
 
-class Tone:
-    """How a message sounds: farewell, verdict, unsolvable, question, new plan."""
+def question(text: str) -> bool:
+    """Whether a text ends by asking."""
+    return text.rstrip(_ENDS + "\"')").endswith(("?", "？"))
 
-    __slots__ = ("closing", "question", "replan", "unsolvable", "verdict")
 
-    def __init__(self, text: str, has_calls: bool) -> None:
-        folded = text[:VERDICT_CHARS].casefold()
-        self.question = text.rstrip(_ENDS + "\"')").endswith(("?", "？"))
-        asks = self.question or "?" in text or "？" in text
-        bare = not has_calls and not asks
-        self.closing = bare and 0 < len(text) < CLOSING_CHARS and holds(folded, FAREWELL)
-        self.verdict = bare and len(text) < VERDICT_CHARS and holds(folded, VERDICT)
-        self.unsolvable = holds(folded, UNSOLVABLE)
-        self.replan = holds(folded[:40], REPLAN)
+def farewell(text: str) -> bool:
+    """Whether a text is a short farewell that asks for nothing."""
+    if not 0 < len(text) < CLOSING_CHARS or "?" in text or "？" in text:
+        return False
+    return holds(text.casefold(), FAREWELL)
+
+
+def verdict(text: str) -> bool:
+    """Whether a text praises, agrees or confirms and asks for nothing."""
+    if len(text) >= VERDICT_CHARS or "?" in text or "？" in text:
+        return False
+    return holds(text.casefold(), VERDICT)
+
+
+def unsolvable(text: str) -> bool:
+    """Whether a text says that the task cannot be done."""
+    folded = text[:VERDICT_CHARS].casefold()
+    # Each of the phrases has one of the stems; most texts have none, and each search takes time.
+    return holds(folded, UNSOLVABLE_STEMS) and holds(folded, UNSOLVABLE)
+
+
+def replan(text: str) -> bool:
+    """Whether a text opens like a new plan."""
+    return holds(text[:40].casefold(), REPLAN)
 
 
 class Numbers:

@@ -1,125 +1,162 @@
-"""Which of an agent's recent messages a new one nearly repeats, and what in it is new."""
+"""Which of an agent's recent messages a new one nearly repeats, and how much of it is new."""
 
 from __future__ import annotations
 
-from array import array
-from collections import deque
-from typing import NamedTuple
+from collections import Counter, OrderedDict, deque
 
-from mastwatch.signals.text import MIN_SHINGLES, Sketch, similarity
+from mastwatch.signals.text import (
+    MIN_GRAMS,
+    TEXT_CAP,
+    Grams,
+    grams,
+    may_hold,
+    pieces,
+    probes,
+    similarity,
+    words,
+)
 
 SIMILAR = 0.8
 """Jaccard similarity of word 3-grams from which two messages are one cluster."""
 EXACT_RING = 16
 """Messages of an agent that are compared by digest."""
-SKETCH_RING = 8
-"""Messages of an agent that are compared by sketch."""
+TEXT_RING = 8
+"""Messages of an agent that are compared by their texts."""
+TEXTS_KEPT = 80 * 1024
+"""Bytes of text kept per conversation for that; the oldest go first."""
+AGENTS_KEPT = 24
+"""Agents whose recent messages are kept; the longest silent is forgotten."""
+MAYBE_OLD = 0.7
+"""New share above which a message cannot nearly repeat another: most are not compared at all."""
 
-_BUCKETS = 1024
-_HEAD = 8
-_NONE: Sketch[int] = array("I")
-_NOVELTY_SIZE = 48  # a share is well enough known from these; more only cost time
-_TEMPLATE_FROM = 4  # messages of an agent before anything can be called its template
-_HALVE_AT = 128
-_BLOOM_BITS = 1 << 17
-
-
-class _Past(NamedTuple):
-    digest: int
-    cluster: int
-    sketch: Sketch[int]
+_TEMPLATE_FROM = 4  # different messages of an agent before anything can be called its template
+_SLOTS = 1 << 15
 
 
-class AgentClusters:
-    """The recent messages of one agent. About 4 kB, whatever is said.
+class _Past:
+    """A message that was said."""
 
-    Shingles that stand in more than half of the agent's messages are its template (greeting,
-    screen description, signature) and are not compared, as long as enough else is left to
-    compare: an agent that says nothing but its template does repeat itself.
-    """
+    __slots__ = ("cluster", "text")
 
-    __slots__ = ("_counts", "_messages", "_ring")
+    def __init__(self, cluster: int, text: str) -> None:
+        self.cluster = cluster
+        self.text = text
+
+
+class _Agent:
+    __slots__ = ("exact", "texts")
 
     def __init__(self) -> None:
-        self._ring: deque[_Past] = deque(maxlen=EXACT_RING)
-        self._counts = bytearray(_BUCKETS)
-        self._messages = 0
+        self.exact: OrderedDict[int, int] = OrderedDict()  # cluster by digest
+        self.texts: deque[_Past] = deque(maxlen=TEXT_RING)
 
-    def add(self, digest: int, sketch: Sketch[int]) -> tuple[int, bool]:
+
+class Clusters:
+    """The recent messages of all agents of a conversation.
+
+    3-grams that stand in more than half of an agent's different messages are its template
+    (greeting, screen description, signature) and are not compared, as long as enough else is left
+    to compare: an agent that says nothing but its template does repeat itself.
+    """
+
+    __slots__ = ("_agents", "_bytes", "_kept")
+
+    def __init__(self) -> None:
+        self._agents: OrderedDict[str, _Agent] = OrderedDict()
+        self._kept: deque[_Past] = deque()
+        self._bytes = 0
+
+    def add(self, agent: str, digest: int, text: str, novelty: float) -> tuple[int, bool]:
         """Place a message; return its cluster and whether it had a member among the recent."""
-        cluster, seen = self._find(digest, sketch)
-        self._ring.append(_Past(digest, cluster, sketch))
-        if len(self._ring) > SKETCH_RING:
-            old = self._ring[-SKETCH_RING - 1]
-            self._ring[-SKETCH_RING - 1] = old._replace(sketch=_NONE)
-        self._count(sketch)
+        mine = self._agent(agent)
+        cluster = mine.exact.pop(digest, 0)
+        seen = bool(cluster)
+        if not seen and novelty <= MAYBE_OLD:
+            cluster = _nearest(mine, text)
+            seen = bool(cluster)
+        cluster = cluster or digest
+        mine.exact[digest] = cluster
+        if len(mine.exact) > EXACT_RING:
+            mine.exact.popitem(last=False)
+        self._keep(mine, _Past(cluster, text[:TEXT_CAP]))
         return cluster, seen
 
-    def _find(self, digest: int, sketch: Sketch[int]) -> tuple[int, bool]:
-        for past in reversed(self._ring):
-            if past.digest == digest:
-                return past.cluster, True
-        if len(sketch) >= MIN_SHINGLES:
-            head = set(sketch[:_HEAD])
-            for past in list(self._ring)[: -SKETCH_RING - 1 : -1]:
-                # Like texts share their smallest hashes: most comparisons end here.
-                if not head.isdisjoint(past.sketch[:_HEAD]) and self._near(sketch, past.sketch):
-                    return past.cluster, True
-        return digest, False
+    def _keep(self, mine: _Agent, past: _Past) -> None:
+        mine.texts.append(past)
+        self._kept.append(past)
+        self._bytes += past.text.__sizeof__()
+        while self._bytes > TEXTS_KEPT or len(self._kept) > TEXT_RING * AGENTS_KEPT:
+            old = self._kept.popleft()
+            self._bytes -= old.text.__sizeof__()
+            old.text = ""
 
-    def _near(self, sketch: Sketch[int], other: Sketch[int]) -> bool:
-        if len(other) < MIN_SHINGLES:
-            return False
-        mine, theirs = self._without_template(sketch), self._without_template(other)
-        if len(mine) < MIN_SHINGLES or len(theirs) < MIN_SHINGLES:
-            return similarity(set(sketch), set(other)) >= SIMILAR
-        return similarity(mine, theirs) >= SIMILAR
+    def _agent(self, name: str) -> _Agent:
+        agent = self._agents.get(name)
+        if agent is None:
+            agent = self._agents[name] = _Agent()
+            if len(self._agents) > AGENTS_KEPT:
+                self._agents.popitem(last=False)
+        else:
+            self._agents.move_to_end(name)
+        return agent
 
-    def _without_template(self, sketch: Sketch[int]) -> set[int]:
-        if self._messages < _TEMPLATE_FROM:
-            return set(sketch)
-        counts, limit = self._counts, self._messages // 2
-        return {h for h in sketch if counts[h % _BUCKETS] <= limit}
 
-    def _count(self, sketch: Sketch[int]) -> None:
-        counts = self._counts
-        for bucket in {h % _BUCKETS for h in sketch}:
-            counts[bucket] += 1
-        self._messages += 1
-        if self._messages >= _HALVE_AT:
-            self._counts = bytearray(count >> 1 for count in counts)
-            self._messages >>= 1
+def _nearest(agent: _Agent, text: str) -> int:
+    """Find the cluster that a text belongs to, or 0."""
+    text = text[:TEXT_CAP]
+    fragments, own = probes(text), None
+    for past in reversed(agent.texts):
+        # Texts of very different length, or without a fragment in common, need no comparing.
+        ratio = len(past.text) / (len(text) or 1)
+        if not 0.67 <= ratio <= 1.5 or not may_hold(past.text, fragments):
+            continue
+        own = own if own is not None else grams(words(text))
+        if len(own) < MIN_GRAMS:
+            return 0
+        if _near(own, grams(words(past.text)), agent):
+            return past.cluster
+    return 0
+
+
+def _near(own: Grams, other: Grams, agent: _Agent) -> bool:
+    if len(other) < MIN_GRAMS or similarity(own, other) < SIMILAR:
+        return False
+    template = _template(agent)
+    mine, theirs = own - template, other - template
+    if len(mine) < MIN_GRAMS or len(theirs) < MIN_GRAMS:
+        return True
+    return similarity(mine, theirs) >= SIMILAR
+
+
+def _template(agent: _Agent) -> Grams:
+    """3-grams of most messages; of one cluster only one counts, else a loop were a template."""
+    different = {past.cluster: past.text for past in agent.texts if past.text}
+    if len(different) < _TEMPLATE_FROM:
+        return set()
+    counts = Counter(gram for text in different.values() for gram in grams(words(text)))
+    return {gram for gram, count in counts.items() if count > len(different) // 2}
 
 
 class Novelty:
-    """Remembers the shingles of a run in two Bloom filters of 16 KiB.
+    """Remembers the pieces of a run, each by 8 bits in one of 32,768 slots.
 
-    When one is half full the older is forgotten: novelty is against the recent past of the run,
-    which for most runs is all of it.
+    A later piece takes an older one's slot: novelty is against the recent past of the run, which
+    for most runs is all of it. One piece in 256 is taken for another.
     """
 
-    __slots__ = ("_new", "_old", "_set")
+    __slots__ = ("_slots",)
 
     def __init__(self) -> None:
-        self._new = bytearray(_BLOOM_BITS >> 3)
-        self._old: bytearray | None = None
-        self._set = 0
+        self._slots = bytearray(_SLOTS)
 
-    def add(self, sketch: Sketch[int]) -> float:
-        """Take a sketch in; return the share of it that was not met before, 0 to 1."""
-        new, old, mask = self._new, self._old, _BLOOM_BITS - 1
-        sample = sketch[:_NOVELTY_SIZE]
+    def add(self, text: str) -> float:
+        """Take a text in; return the share of its pieces that was not met before, 0 to 1."""
+        slots, mask = self._slots, _SLOTS - 1
         fresh = 0
-        for h in sample:
-            low, high = h & mask, h >> 15
-            i, j, b, c = low >> 3, high >> 3, 1 << (low & 7), 1 << (high & 7)
-            if new[i] & b and new[j] & c:
-                continue
-            if old is None or not (old[i] & b and old[j] & c):
+        found = pieces(text)
+        for piece in found:
+            slot, tag = piece & mask, piece >> 24
+            if slots[slot] != tag:
                 fresh += 1
-            new[i] |= b
-            new[j] |= c
-            self._set += 2
-        if self._set > _BLOOM_BITS // 2:
-            self._old, self._new, self._set = new, bytearray(_BLOOM_BITS >> 3), 0
-        return fresh / len(sample) if sample else 0.0
+                slots[slot] = tag
+        return fresh / len(found) if found else 0.0

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from mastwatch.events import MessageKind, Role
-from mastwatch.signals.text import Sketch
+from mastwatch.events import MessageKind, MessageSent, Role
+from mastwatch.signals import claims
+from mastwatch.signals import text as texts
+
+OPENING_WORDS = 40
+OPENING_CHARS = 600
+"""Where those words stand; cutting all words of a long message would cost more than the rest."""
 
 ErrorClass = Literal["", "error", "infra"]
 """``infra`` is weather (429, 5xx, timeout, connection): it says nothing about the agent."""
@@ -52,7 +57,7 @@ class Call(NamedTuple):
     poll: bool
     spacer: bool
     finishes: bool
-    argument_words: Sketch[int]
+    argument_words: frozenset[int]
     times: int
 
 
@@ -84,8 +89,11 @@ class Result(NamedTuple):
     novelty: float | None
 
 
-class Utterance(NamedTuple):
-    r"""One message, as far as detectors need to know it. Its text stays in the event.
+class Utterance:
+    r"""One message, as far as detectors need to know it.
+
+    What only few messages are asked is worked out when asked: read it while the message is the
+    present one, and keep what you need of it, not the utterance, which holds the text.
 
     Attributes:
         agent: Who spoke.
@@ -98,41 +106,74 @@ class Utterance(NamedTuple):
         cluster: Digest of the first of the agent's recent messages this one nearly repeats; its
             own digest when it repeats none.
         seen: It nearly repeats a recent message of its agent.
-        opening: Hashed word 3-grams of its first 40 words; empty where no model wrote it.
         novelty: Share of its text not met before in the run; None under 6 words.
-        new_numbers: Numbers in it that the run had not met.
+        new_numbers: Numbers in it that the run had not met; 0 where the task is none of numbers.
         claim: What ends the run by its own words: a token or a finishing tool's name; or empty.
         answer: Digest of the final value it states (``\boxed{7}``, ``FINAL ANSWER: 7``), or 0.
-        closing: A short farewell without question or tool.
-        verdict: It praises, agrees or confirms and asks for nothing.
-        unsolvable: It says the task cannot be done.
-        question: It ends with a question mark.
-        task_overlap: Share of the task's 3-grams it holds, 0 to 1; 0 where the task is short.
-        replan: It opens like a new plan.
+        task_overlap: Share of the task's 3-grams it holds, 0 to 1; 0 where few of its fragments
+            are found, and where the task is short.
         calls: The tool calls it makes.
     """
 
-    agent: str
-    row: int
-    role: Role
-    kind: MessageKind
-    by_model: bool
-    words: int
-    digest: int
-    cluster: int
-    seen: bool
-    opening: frozenset[int]
-    novelty: float | None
-    new_numbers: int
-    claim: str
-    answer: int
-    closing: bool
-    verdict: bool
-    unsolvable: bool
-    question: bool
-    task_overlap: float
-    replan: bool
-    calls: tuple[Call, ...]
+    __slots__ = (
+        "_text", "agent", "answer", "by_model", "calls", "claim", "cluster", "digest", "kind",
+        "new_numbers", "novelty", "role", "row", "seen", "task_overlap", "words",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        event: MessageSent,
+        text: str,
+        by_model: bool,
+        words: int,
+        calls: tuple[Call, ...],
+    ) -> None:
+        self._text = text
+        self.agent = event.sender
+        self.row = event.index
+        self.role: Role = event.role
+        self.kind: MessageKind = event.kind
+        self.by_model = by_model
+        self.words = words
+        self.calls = calls
+        self.digest = self.cluster = self.answer = self.new_numbers = 0
+        self.seen = False
+        self.novelty: float | None = None
+        self.claim = ""
+        self.task_overlap = 0.0
+
+    @property
+    def opening(self) -> frozenset[tuple[str, str, str]]:
+        """Word 3-grams of its first 40 words; empty where no model wrote it."""
+        if not self.by_model:
+            return frozenset()
+        start = texts.words(self._text[:OPENING_CHARS])
+        return frozenset(texts.grams(start[:OPENING_WORDS]))
+
+    @property
+    def closing(self) -> bool:
+        """It is a short farewell without question or tool."""
+        return not self.calls and claims.farewell(self._text)
+
+    @property
+    def verdict(self) -> bool:
+        """It praises, agrees or confirms and asks for nothing."""
+        return not self.calls and claims.verdict(self._text)
+
+    @property
+    def unsolvable(self) -> bool:
+        """It says the task cannot be done."""
+        return claims.unsolvable(self._text)
+
+    @property
+    def question(self) -> bool:
+        """It ends with a question mark."""
+        return claims.question(self._text)
+
+    @property
+    def replan(self) -> bool:
+        """It opens like a new plan."""
+        return claims.replan(self._text)
 
 
 class Request(NamedTuple):

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import NamedTuple
 
 from mastwatch.events import MessageSent
 from mastwatch.signals import claims
 from mastwatch.signals import text as texts
-from mastwatch.signals.clusters import AgentClusters, Novelty
+from mastwatch.signals.clusters import Clusters, Novelty
 from mastwatch.signals.facts import Call, Utterance
 
-AGENTS_KEPT = 24
-"""Agents whose recent messages are kept; the longest silent is forgotten."""
 NOVELTY_WORDS = 6
-OPENING_WORDS = 40
 TASK_WORDS = 12
 NUMERIC_WORDS = 150
-_NOTHING: frozenset[int] = frozenset()
 
 
 class Glance(NamedTuple):
@@ -36,10 +31,12 @@ class Reading:
 
     def __init__(self) -> None:
         self.numeric = False
-        self._agents: OrderedDict[str, AgentClusters] = OrderedDict()
+        self._clusters = Clusters()
         self._novelty = Novelty()
         self._numbers = claims.Numbers()
-        self._task: frozenset[int] = _NOTHING
+        self._task: frozenset[tuple[str, str, str]] = frozenset()
+        self._task_length = 0
+        self._task_probes: list[str] = []
 
     @property
     def has_task(self) -> bool:
@@ -49,20 +46,22 @@ class Reading:
     def task(self, text: str) -> None:
         """Take in what the run was asked to do."""
         parts = texts.words(text)
-        count = texts.length(text, parts)
+        count = texts.length(text)
         figures = sum(part.isdigit() for part in parts)
         # Long tasks and tasks with code hold numbers too, but those are not what is asked for.
         self.numeric = figures >= 2 and count <= NUMERIC_WORDS and "```" not in text
         self._numbers.add(text)
         if count >= TASK_WORDS:
-            self._task = frozenset(texts.sketch(texts.shingles(texts.word_hashes(parts))))
+            text = text[: texts.TEXT_CAP]
+            self._task = frozenset(texts.grams(parts))
+            self._task_length, self._task_probes = len(text), texts.probes(text)
 
     def result(self, text: str) -> Glance:
         """Take in a tool's result."""
-        parts = texts.words(text)
-        fresh = self._novelty.add(texts.sketch(texts.shingles(texts.word_hashes(parts))))
-        self._numbers.add(text)
-        count = texts.length(text, parts)
+        fresh = self._novelty.add(text)
+        if self.numeric:
+            self._numbers.add(text)
+        count = texts.length(text)
         return Glance(count, fresh if count >= NOVELTY_WORDS else None)
 
     def message(
@@ -84,50 +83,31 @@ class Reading:
             tokens: What ends the run when said.
         """
         text = event.text or ""
-        parts = texts.words(text)
-        hashes = texts.word_hashes(parts)
-        grams = texts.shingles(hashes)
-        sketch = texts.sketch(grams)
-        count = texts.length(text, parts)
-        digest = texts.digest(text.strip()) if text.strip() else 0
-        cluster, seen = self._agent(event.sender).add(digest, sketch) if digest else (0, False)
-        fresh = self._novelty.add(sketch)
-        tone = claims.Tone(text, bool(event.tool_calls))
-        return Utterance(
-            agent=event.sender,
-            row=event.index,
-            role=event.role,
-            kind=event.kind,
-            by_model=by_model,
-            words=count,
-            digest=digest,
-            cluster=cluster,
-            seen=seen,
-            opening=frozenset(texts.shingles(hashes[:OPENING_WORDS])) if by_model else _NOTHING,
-            novelty=fresh if count >= NOVELTY_WORDS else None,
-            new_numbers=self._numbers.add(text),
-            claim=_claim(text, calls, tokens) if by_model else "",
-            answer=claims.answer(text) if by_model else 0,
-            closing=tone.closing,
-            verdict=tone.verdict,
-            unsolvable=tone.unsolvable,
-            question=tone.question,
-            task_overlap=0.0 if states_task else texts.containment(self._task, grams),
-            replan=tone.replan,
-            calls=calls,
-        )
+        said = Utterance(event, text, by_model, texts.length(text), calls)
+        fresh = self._novelty.add(text)
+        if said.words >= NOVELTY_WORDS:
+            said.novelty = fresh
+        stripped = text.strip()
+        if stripped:
+            said.digest = texts.digest(stripped)
+            said.cluster, said.seen = self._clusters.add(said.agent, said.digest, text, fresh)
+        if self.numeric:
+            said.new_numbers = self._numbers.add(text)
+        if by_model:
+            said.claim = _claim(text, calls, tokens)
+            said.answer = claims.answer(text)
+        if not states_task:
+            said.task_overlap = self._overlap(text)
+        return said
 
-    def _agent(self, name: str) -> AgentClusters:
-        agent = self._agents.get(name)
-        if agent is None:
-            agent = self._agents[name] = AgentClusters()
-            if len(self._agents) > AGENTS_KEPT:
-                self._agents.popitem(last=False)
-        else:
-            self._agents.move_to_end(name)
-        return agent
+    def _overlap(self, text: str) -> float:
+        if not self._task or len(text) < self._task_length // 2:
+            return 0.0
+        if not texts.may_hold(text, self._task_probes):
+            return 0.0
+        return texts.containment(self._task, texts.grams(texts.words(text)))
 
 
 def _claim(text: str, calls: tuple[Call, ...], tokens: tuple[str, ...]) -> str:
-    finishing = next((call.tool for call in calls if call.finishes), "")
+    finishing = next((call.tool for call in calls if call.finishes), "") if calls else ""
     return finishing or claims.claimed_token(text, tokens)

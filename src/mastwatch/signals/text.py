@@ -1,26 +1,23 @@
-"""Text as numbers: digests, words of any script, shingles, sketches.
+"""Text as numbers: digests, pieces, words of any script, 3-grams.
 
 All hashes are the same in every process (blake2b, CRC-32; never the salted ``hash()``), so that
-fingerprints of findings are stable.
+fingerprints of findings are stable and the same events always give the same findings.
 """
 
 from __future__ import annotations
 
 import re
-from array import array
+from collections.abc import Sequence
 from hashlib import blake2b
+from typing import TypeAlias
 from zlib import crc32
 
 TEXT_CAP = 3000
 """Characters of a message that are looked at; keeps the cost flat for long texts."""
-SKETCH_SIZE = 96
-"""Smallest shingle hashes that are kept of a text; about 80 remain once templates are filtered."""
-JACCARD_SIZE = 80
-"""Hashes a similarity is estimated on: standard error about .045 at .8."""
-MIN_SHINGLES = 8
-"""Texts with fewer shingles are compared exactly."""
+MIN_GRAMS = 8
+"""Texts with fewer 3-grams are compared exactly."""
 
-Sketch = array  # of "I", ascending; a set of as many ints is ten times the size
+Grams: TypeAlias = set[tuple[str, str, str]]
 
 # Han, kana, Thai, Lao, Khmer, Myanmar: written without spaces, so a character is the unit.
 _UNSPACED = (
@@ -29,12 +26,41 @@ _UNSPACED = (
 _WORD = re.compile(r"\w+")
 _WORD_OR_SIGN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _SIGN = re.compile(rf"[{_UNSPACED}]")
+_SHORT = 120  # characters; only at such lengths do limits of some words need an exact count
+
+# Where texts are cut into pieces: at letters of which a dozen words hold about three, and at some
+# bytes inside other scripts' characters. Any would do, as long as they are always the same.
+_CUTS = b"bjkpqvwxz7\n\x85\x8f\x9b\xa5\xb1\xbc"
+_IGNORED = b" \t\r.,;:!?*#`'\"()_-"
+_MIN_PIECE = 7
+
+
+def _table() -> bytes:
+    low = bytes(range(256)).lower()
+    return bytes(10 if b in _CUTS else b for b in low)
+
+
+_TABLE = _table()
 
 
 def digest(data: str | bytes) -> int:
     """Return a 64-bit identity, never 0 (0 means "no text")."""
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     return int.from_bytes(blake2b(raw, digest_size=8).digest(), "big") or 1
+
+
+def pieces(text: str) -> list[int]:
+    """Cut a text at places its own letters set, and hash the pieces to 32 bits.
+
+    They stand for its word 3-grams: an edit changes only the pieces it touches. Cutting with
+    ``bytes.translate`` and ``split`` takes 4 us for 800 characters, hashing each 3-gram 60.
+
+    >>> len({*pieces("The pump broke down again today")} & {*pieces("Yes, the pump broke down.")})
+    1
+    """
+    raw = text[:TEXT_CAP].encode("utf-8", "surrogatepass")
+    cut = raw.translate(_TABLE, _IGNORED).split(b"\n")
+    return [crc32(piece) for piece in cut if len(piece) >= _MIN_PIECE]
 
 
 def words(text: str) -> list[str]:
@@ -49,56 +75,57 @@ def words(text: str) -> list[str]:
     return _WORD_OR_SIGN.findall(folded)
 
 
-def length(text: str, parts: list[str]) -> int:
+def length(text: str) -> int:
     """Count words in a reader's sense: two unspaced characters make one.
 
-    Args:
-        text: The text.
-        parts: ``words(text)``.
-
-    >>> length("再試一次 now", words("再試一次 now"))
-    3
+    >>> length("Hello, world"), length("再試一次 now")
+    (2, 3)
     """
+    text = text[:TEXT_CAP]
     if text.isascii():
-        return len(parts)
-    signs = len(_SIGN.findall(text[:TEXT_CAP]))
-    return len(parts) - signs + (signs + 1) // 2
+        return len(text.split()) if len(text) > _SHORT else len(_WORD.findall(text))
+    signs = len(_SIGN.findall(text))
+    if not signs:
+        return len(text.split()) if len(text) > _SHORT else len(_WORD.findall(text))
+    return len(_WORD_OR_SIGN.findall(text)) - signs + (signs + 1) // 2
 
 
-def word_hashes(parts: list[str]) -> list[int]:
-    """Hash each word to 32 bits."""
-    return [crc32(part.encode("utf-8", "surrogatepass")) for part in parts]
+def word_hashes(parts: Sequence[str]) -> frozenset[int]:
+    """Hash the different words to 32 bits."""
+    return frozenset([crc32(part.encode("utf-8", "surrogatepass")) for part in parts])
 
 
-def shingles(hashes: list[int]) -> set[int]:
-    """Hash every run of three words (or unspaced characters)."""
-    return {
-        (a * 0x9E37 + b * 0x85EB + c) & 0xFFFFFFFF  # small factors: Python's ints stay small
-        for a, b, c in zip(hashes, hashes[1:], hashes[2:], strict=False)
-    }
+def grams(parts: Sequence[str]) -> Grams:
+    """Every run of three words (or unspaced characters)."""
+    return set(zip(parts, parts[1:], parts[2:], strict=False))
 
 
-def sketch(grams: set[int]) -> Sketch[int]:
-    """Keep the smallest hashes: a fair sample that is comparable between texts."""
-    return array("I", sorted(grams)[:SKETCH_SIZE])
+def similarity(a: Grams, b: Grams) -> float:
+    """Return the Jaccard similarity of two texts, 0 to 1.
 
-
-def similarity(a: set[int], b: set[int]) -> float:
-    """Estimate the Jaccard similarity of two texts from their sketches, 0 to 1.
-
-    >>> similarity({1, 2, 3, 4}, {2, 3, 4, 5})
-    0.6
+    >>> similarity(grams("a b c d e".split()), grams("a b c d f".split()))
+    0.5
     """
-    union = a | b
-    if not union:
-        return 0.0
-    both = a & b
-    if max(len(a), len(b)) < JACCARD_SIZE:
-        return len(both) / len(union)
-    lowest = sorted(union)[:JACCARD_SIZE]
-    return sum(h in both for h in lowest) / len(lowest)
+    return len(a & b) / len(a | b) if a or b else 0.0
 
 
-def containment(part: frozenset[int], whole: frozenset[int] | set[int]) -> float:
+def containment(part: Grams | frozenset[tuple[str, str, str]], whole: Grams) -> float:
     """Return the share of ``part`` that ``whole`` holds, 0 to 1."""
     return len(part & whole) / len(part) if part else 0.0
+
+
+def probes(text: str, count: int = 5, size: int = 10) -> list[str]:
+    """Take fragments from all over a text: what holds none of them is no near copy of it."""
+    step = max(1, (len(text) - size) // count)
+    return [text[at : at + size] for at in range(step // 2, len(text) - size + 1, step)][:count]
+
+
+def may_hold(text: str, fragments: Sequence[str], least: int = 2) -> bool:
+    """Whether a text holds some of the fragments; a search takes .2 us, comparing texts 20."""
+    found = 0
+    for fragment in fragments:
+        if fragment in text:
+            found += 1
+            if found == least:
+                return True
+    return False

@@ -65,6 +65,13 @@ UNSOLVABLE = (
     "无法解决", "无法确定",
 )  # fmt: skip
 
+UNSOLVABLE_STEMS = (
+    "not solv", "cannot", "'t solve", "not be", "'t be", "impossible", "ufficient", "unable",
+    "enough information", "more information", "missing information", "unsolvable", "no solution",
+    "nicht lösbar", "无法",
+)  # fmt: skip
+"""What each of them holds, to be looked for first."""
+
 REPLAN = ("new plan", "updated plan", "revised plan", "stalled", "replanning", "re-planning")
 
 

@@ -17,10 +17,10 @@ from opentelemetry import context as otel_context
 from opentelemetry import trace
 
 from mastwatch.events import Contract, Event, RunStarted
-from mastwatch.findings import Finding
-from mastwatch.spans import semconv
+from mastwatch.spans import attributes, semconv
 from mastwatch.spans.content import ContentPolicy
-from mastwatch.spans.run import Core, Run, Verdict, firing
+from mastwatch.spans.core import Core, Verdict, firing
+from mastwatch.spans.run import Run
 from mastwatch.spans.scope import ModelCall, Scope, ToolCall, current_scope, error_type
 
 __all__ = ["Emitter", "ModelCall", "Run", "Scope", "ToolCall", "Watcher", "error_type"]
@@ -149,7 +149,7 @@ class Emitter:
     ) -> Run:
         core = Core(resumed, framework, conversation_id, spans)
         if spans:
-            attributes: dict[str, Any] = {
+            about: dict[str, Any] = {
                 semconv.OPERATION_NAME: semconv.INVOKE_WORKFLOW,
                 semconv.WORKFLOW_NAME: name,
                 **core.identity,
@@ -157,12 +157,12 @@ class Emitter:
                 **{semconv.TAG_PREFIX + key: value for key, value in tags.items()},
             }
             if user_id:
-                attributes[semconv.USER_ID] = user_id
+                about[semconv.USER_ID] = user_id
             context = None
             if resumed is not None and not trace.get_current_span().get_span_context().is_valid:
                 context = resumed.span_context()
             core.span = self.tracer.start_span(
-                f"{semconv.INVOKE_WORKFLOW} {name}", context=context, attributes=attributes
+                f"{semconv.INVOKE_WORKFLOW} {name}", context=context, attributes=about
             )
         return Run(self, core, "", None, framework)
 
@@ -184,29 +184,5 @@ class Emitter:
             That span's context, for the evaluation log event.
         """
         span: trace.Span = getattr(firing, "span", None) or trace.INVALID_SPAN
-        span.add_event(*_verdict_event(verdict))
+        span.add_event(*attributes.of_verdict(verdict))
         return span.get_span_context()
-
-
-def _verdict_event(verdict: Verdict) -> tuple[str, dict[str, Any]]:
-    common = {
-        "severity": verdict.severity.label,
-        "detector": verdict.detector,
-        "agent": verdict.agent,
-        "message_index": verdict.message_index,
-        "evidence": verdict.evidence,
-        "explanation": verdict.explanation,
-    }
-    if isinstance(verdict, Finding):
-        own = {
-            "mode": verdict.mode,
-            "slug": verdict.slug,
-            "score": verdict.severity.score,
-            "fingerprint": verdict.fingerprint,
-            "episode": verdict.episode,
-        }
-        prefix, name = semconv.FINDING_PREFIX, semconv.FINDING_EVENT
-    else:
-        own = {"name": verdict.name}
-        prefix, name = semconv.NOTICE_PREFIX, semconv.NOTICE_EVENT
-    return name, {prefix + key: value for key, value in (common | own).items()}

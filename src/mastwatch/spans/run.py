@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
 import time
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
-from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind
 
 from mastwatch.events import (
@@ -28,58 +24,14 @@ from mastwatch.events import (
     ToolCalled,
     ToolRequest,
 )
-from mastwatch.findings import Finding, Notice, Severity
-from mastwatch.spans import semconv
+from mastwatch.findings import Finding
+from mastwatch.spans import attributes, semconv
 from mastwatch.spans.content import to_json
+from mastwatch.spans.core import Core, Verdict, firing
 from mastwatch.spans.scope import ModelCall, Scope, ToolCall, error_type
 
 if TYPE_CHECKING:
     from mastwatch.spans.emit import Emitter
-
-Verdict: TypeAlias = Finding | Notice
-
-firing = threading.local()
-"""``firing.span``: the span of the event that is being delivered on this thread."""
-
-
-class Core:
-    """What a run and its branches share: identity, row counter, lock, the run's span.
-
-    Args:
-        resumed: The paused run it goes on with.
-        framework: Label on spans.
-        conversation_id: The framework's thread or session id.
-        spans: Whether it opens spans at all.
-    """
-
-    def __init__(
-        self, resumed: Core | None, framework: str, conversation_id: str | None, spans: bool
-    ) -> None:
-        self.id: str = resumed.id if resumed else uuid.uuid4().hex
-        self.rows: int = resumed.rows if resumed else 0
-        self.conversation_id = conversation_id
-        self.spans = spans
-        self.finished = False
-        self.max_severity: Severity | None = None
-        self.reason = ""  # of the latest end: a run of the host's own says what ended in it
-        self.span: trace.Span | None = None
-        self.lock = threading.RLock()  # orders rows and observation of one run
-        self.ids: Iterator[int] = itertools.count(self.rows + 1) if resumed is None else resumed.ids
-        self._branches: Iterator[int] = itertools.count(1) if resumed is None else resumed._branches
-        self.identity: dict[str, Any] = {
-            semconv.RUN_ID: self.id,
-            semconv.FRAMEWORK: framework,
-        }
-        if conversation_id:
-            self.identity[semconv.CONVERSATION_ID] = conversation_id
-
-    def new_branch(self) -> str:
-        """Name the next branch."""
-        return str(next(self._branches))
-
-    def span_context(self) -> Context | None:
-        """The context in which the run's span is the parent."""
-        return None if self.span is None else trace.set_span_in_context(self.span)
 
 
 class Run(Scope):
@@ -142,11 +94,11 @@ class Run(Scope):
 
     def turn(self, agent: str, *, parent: Scope | None = None) -> Scope:
         """Open an agent's turn, an ``invoke_agent`` span; ``parent`` is the run by default."""
-        attributes = {
+        about = {
             semconv.OPERATION_NAME: semconv.INVOKE_AGENT,
             semconv.AGENT_NAME: agent,
         }
-        span = self._span(f"{semconv.INVOKE_AGENT} {agent}", attributes, parent)
+        span = self._span(f"{semconv.INVOKE_AGENT} {agent}", about, parent)
         scope = Scope(self, span, agent)
         scope.turn_id = self.next_id()
         return scope
@@ -161,13 +113,13 @@ class Run(Scope):
         parent: Scope | None = None,
     ) -> ModelCall:
         """Open a model call, a ``chat`` span."""
-        attributes = {semconv.OPERATION_NAME: semconv.CHAT, semconv.AGENT_NAME: agent}
+        about = {semconv.OPERATION_NAME: semconv.CHAT, semconv.AGENT_NAME: agent}
         if provider:
-            attributes[semconv.PROVIDER_NAME] = provider
+            about[semconv.PROVIDER_NAME] = provider
         if model:
-            attributes[semconv.REQUEST_MODEL] = model
+            about[semconv.REQUEST_MODEL] = model
         name = f"{semconv.CHAT} {model}" if model else semconv.CHAT
-        span = self._span(name, attributes, parent, SpanKind.CLIENT)
+        span = self._span(name, about, parent, SpanKind.CLIENT)
         turn_id = parent.turn_id if parent is not None else ""
         return ModelCall(self, span, agent, model, provider, request, turn_id)
 
@@ -184,25 +136,22 @@ class Run(Scope):
         poll: bool = False,
     ) -> ToolCall:
         """Open a tool call, an ``execute_tool`` span; ``index`` is the row that asked for it."""
-        attributes = {
+        about = {
             semconv.OPERATION_NAME: semconv.EXECUTE_TOOL,
             semconv.TOOL_NAME: name,
             semconv.TOOL_TYPE: "function",
             semconv.AGENT_NAME: agent,
         }
         if call_id:
-            attributes[semconv.TOOL_CALL_ID] = call_id
+            about[semconv.TOOL_CALL_ID] = call_id
         content = self.emitter.content
         if content.capture:
-            attributes[semconv.TOOL_CALL_ARGUMENTS] = content.clean(to_json(arguments))[0]
-        span = self._span(f"{semconv.EXECUTE_TOOL} {name}", attributes, parent)
+            about[semconv.TOOL_CALL_ARGUMENTS] = content.clean(to_json(arguments))[0]
+        span = self._span(f"{semconv.EXECUTE_TOOL} {name}", about, parent)
         call = ToolCall(self, span, agent, name, call_id)
         self.publish(
             ToolCalled(
-                run_id=self.id,
-                at=call.started,
-                id=call.event_id,
-                branch=self.branch,
+                **self._about(call.event_id),
                 index=self.last_index if index is None else index,
                 agent=agent,
                 name=name,
@@ -249,10 +198,7 @@ class Run(Scope):
             index = self.core.rows
             self.core.rows += 1
             event = MessageSent(
-                run_id=self.id,
-                at=time.time(),
-                id=id or self.next_id(),
-                branch=self.branch,
+                **self._about(id),
                 index=index,
                 sender=sender,
                 recipients=tuple(recipients),
@@ -263,7 +209,7 @@ class Run(Scope):
             )
             verdicts = self.emitter.watch.observe(event)
         span, ours = self._carrier(sender, index, carriers)
-        span.set_attributes(self._message_attributes(event))
+        span.set_attributes(attributes.of_message(event, self.emitter.content))
         self.deliver(event, verdicts, span)
         if ours:
             span.end()
@@ -286,25 +232,6 @@ class Run(Scope):
         name = f"{semconv.AGENT_MESSAGE} {sender}"
         return self._start(name, {semconv.AGENT_NAME: sender}, parent), True
 
-    def _message_attributes(self, event: MessageSent) -> dict[str, Any]:
-        attributes: dict[str, Any] = {
-            semconv.MESSAGE_INDEX: event.index,
-            semconv.MESSAGE_SENDER: event.sender,
-            semconv.MESSAGE_KIND: event.kind,
-        }
-        if event.recipients:
-            attributes[semconv.MESSAGE_RECIPIENT] = event.recipients
-        if event.text is not None:
-            attributes[semconv.MESSAGE_LENGTH] = len(event.text)
-        content = self.emitter.content
-        if content.capture:
-            message, cut = content.output_message(
-                event.sender, event.role, event.text, event.tool_calls
-            )
-            attributes[semconv.OUTPUT_MESSAGES] = message
-            attributes[semconv.MESSAGE_TRUNCATED] = cut
-        return attributes
-
     def handed_off(self, source: str, target: str) -> None:
         """Say that control passed from one agent to another."""
         if self.core.span is not None:
@@ -312,57 +239,30 @@ class Run(Scope):
                 semconv.HANDOFF_EVENT,
                 {semconv.HANDOFF_FROM: source, semconv.HANDOFF_TO: target},
             )
-        self.publish(
-            HandedOff(
-                run_id=self.id,
-                at=time.time(),
-                id=self.next_id(),
-                branch=self.branch,
-                index=self.last_index,
-                source=source,
-                target=target,
-            )
-        )
+        last = self.last_index
+        self.publish(HandedOff(**self._about(), index=last, source=source, target=target))
 
     def human_asked(self, agent: str = "") -> None:
         """Say that the run waits for a person from here to its next event."""
-        self.publish(
-            HumanAsked(
-                run_id=self.id,
-                at=time.time(),
-                id=self.next_id(),
-                branch=self.branch,
-                index=self.last_index,
-                agent=agent,
-            )
-        )
+        self.publish(HumanAsked(**self._about(), index=self.last_index, agent=agent))
 
     def human_replied(self, agent: str = "", text: str | None = None) -> None:
         """Say that a person answered, other than by a message of the transcript."""
-        self.publish(
-            HumanReplied(
-                run_id=self.id,
-                at=time.time(),
-                id=self.next_id(),
-                branch=self.branch,
-                index=self.last_index,
-                agent=agent,
-                text=text,
-            )
-        )
+        last = self.last_index
+        self.publish(HumanReplied(**self._about(), index=last, agent=agent, text=text))
 
     def history_cleared(self, agent: str) -> None:
         """Say that the framework dropped an agent's history in mid-run."""
-        self.publish(
-            HistoryCleared(
-                run_id=self.id,
-                at=time.time(),
-                id=self.next_id(),
-                branch=self.branch,
-                index=self.last_index,
-                agent=agent,
-            )
-        )
+        self.publish(HistoryCleared(**self._about(), index=self.last_index, agent=agent))
+
+    def _about(self, id: str | None = None) -> dict[str, Any]:
+        """What every event of this run says of itself."""
+        return {
+            "run_id": self.id,
+            "at": time.time(),
+            "id": id or self.next_id(),
+            "branch": self.branch,
+        }
 
     def set_outcome(self, success: bool | None, score: float | None) -> None:
         """Put the host's verdict on the run's span."""
@@ -405,28 +305,28 @@ class Run(Scope):
         span = self.core.span
         if span is None:
             return
-        attributes: dict[str, Any] = {semconv.RUN_OUTCOME: outcome}
+        about: dict[str, Any] = {semconv.RUN_OUTCOME: outcome}
         if reason:
-            attributes[semconv.TERMINATION_REASON] = reason
+            about[semconv.TERMINATION_REASON] = reason
             span.add_event(semconv.TERMINATION_EVENT, {semconv.TERMINATION_REASON: reason})
         if self.core.max_severity is not None:
-            attributes[semconv.RUN_MAX_SEVERITY] = self.core.max_severity.label
-        span.set_attributes(attributes)
+            about[semconv.RUN_MAX_SEVERITY] = self.core.max_severity.label
+        span.set_attributes(about)
         self.end(error if outcome == "error" else None)
 
     def _span(
         self,
         name: str,
-        attributes: Mapping[str, Any],
+        about: Mapping[str, Any],
         parent: Scope | None,
         kind: SpanKind = SpanKind.INTERNAL,
     ) -> trace.Span | None:
-        return self._start(name, attributes, parent, kind) if self.core.spans else None
+        return self._start(name, about, parent, kind) if self.core.spans else None
 
     def _start(
         self,
         name: str,
-        attributes: Mapping[str, Any],
+        about: Mapping[str, Any],
         parent: Scope | None,
         kind: SpanKind = SpanKind.INTERNAL,
     ) -> trace.Span:
@@ -436,5 +336,5 @@ class Run(Scope):
         if self.branch:
             identity = {**identity, semconv.RUN_BRANCH: self.branch}
         return self.emitter.tracer.start_span(
-            name, context=context, kind=kind, attributes={**attributes, **identity}
+            name, context=context, kind=kind, attributes={**about, **identity}
         )
