@@ -28,6 +28,11 @@ def test_importing_mastwatch_imports_nothing_heavy() -> None:
     assert run(code) == "[]"
 
 
+def test_every_public_name_is_there() -> None:
+    code = "from mastwatch import *; import mastwatch; print(Handle.__name__, mastwatch.__version__)"
+    assert run(code) == "Handle 0.1.0"
+
+
 def test_instrumenting_imports_no_framework() -> None:
     frameworks = ("autogen", "ag2", "langchain_core", "langgraph", "openai")
     code = (

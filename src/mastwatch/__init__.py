@@ -4,11 +4,16 @@
 tool call and flags MAST failure modes while the run is still going.
 """
 
-from mastwatch._instrument import Handle, flush, instrument, on_finding, uninstrument
+from typing import TYPE_CHECKING
+
+from mastwatch._instrument import flush, instrument, on_finding, uninstrument
 from mastwatch.detector import Detector
 from mastwatch.findings import Finding, Notice, Severity
 from mastwatch.instrumentor import DidNotEnable, Instrumentor
 from mastwatch.manual import message, outcome, run, tool
+
+if TYPE_CHECKING:
+    from mastwatch._handle import Handle
 
 __all__ = [
     "Detector",
@@ -27,3 +32,16 @@ __all__ = [
     "tool",
     "uninstrument",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import what is heavy when it is asked for."""
+    if name == "Handle":
+        from mastwatch._handle import Handle
+
+        return Handle
+    if name == "__version__":
+        from importlib import metadata
+
+        return metadata.version("mastwatch")
+    raise AttributeError(f"module 'mastwatch' has no attribute {name!r}")
