@@ -29,7 +29,7 @@ def test_importing_mastwatch_imports_nothing_heavy() -> None:
 
 
 def test_every_public_name_is_there() -> None:
-    code = "from mastwatch import *; import mastwatch; print(Handle.__name__, mastwatch.__version__)"
+    code = "from mastwatch import *; import mastwatch as m; print(Handle.__name__, m.__version__)"
     assert run(code) == "Handle 0.1.0"
 
 

@@ -282,3 +282,20 @@ async def test_tasks_keep_their_runs_apart(bench) -> None:
     assert bench.emitter.current() is None
     assert trace.get_current_span() is trace.INVALID_SPAN
     assert all(e.index == 0 for e in bench.watch.of(MessageSent))
+
+
+def test_a_branch_traced_by_others_opens_no_span_though_its_run_does(bench) -> None:
+    outer = bench.start("outer")
+    with outer.attached():
+        inner = bench.start("inner", spans=False)
+    with bench.tracer.start_as_current_span(
+        "invoke_agent A", attributes={"gen_ai.agent.name": "A"}
+    ):
+        turn = inner.turn("A")
+        inner.message("B", "not mine", carriers=(turn,))
+        inner.message("A", "mine", carriers=(turn,))
+        turn.end()
+    inner.finish("completed")
+    outer.finish("completed")
+    assert bench.carriers() == {0: "agent_message B", 1: "invoke_agent A"}
+    assert len(bench.exporter.get_finished_spans()) == 3

@@ -115,7 +115,9 @@ class Emitter:
         now = time.time()
         resumed = None
         if scope is not None and not scope.run.finished:
-            run = Run(self, scope.run.core, scope.run.core.new_branch(), scope, framework)
+            core = scope.run.core
+            spans = spans and scope.run.spans
+            run = Run(self, core, core.new_branch(), scope, framework, spans)
         else:
             resumed = self._take_waiting(framework, conversation_id) if resume else None
             run = self._root(name, framework, conversation_id, user_id, tags or {}, spans, resumed)
@@ -164,7 +166,7 @@ class Emitter:
             core.span = self.tracer.start_span(
                 f"{semconv.INVOKE_WORKFLOW} {name}", context=context, attributes=about
             )
-        return Run(self, core, "", None, framework)
+        return Run(self, core, "", None, framework, spans)
 
     def _take_waiting(self, framework: str, conversation_id: str | None) -> Core | None:
         with self._lock:

@@ -41,7 +41,13 @@ class Run(Scope):
     """
 
     def __init__(
-        self, emitter: Emitter, core: Core, branch: str, parent: Scope | None, framework: str
+        self,
+        emitter: Emitter,
+        core: Core,
+        branch: str,
+        parent: Scope | None,
+        framework: str,
+        spans: bool = True,
     ) -> None:
         super().__init__(None, core.span if parent is None else parent.span)
         self.emitter = emitter
@@ -49,6 +55,7 @@ class Run(Scope):
         self.branch = branch
         self.parent = parent
         self.framework = framework
+        self.spans = spans  # a branch may be traced by others though the run around it is not
         self._branch_finished = False
 
     @property
@@ -222,10 +229,12 @@ class Run(Scope):
             if scope and scope.span and scope.is_free():
                 scope.carries = index
                 return scope.span, False
-        if not self.core.spans:
+        if not self.spans:
             foreign = trace.get_current_span()
-            carries = getattr(foreign, "attributes", None) or {}
-            if foreign.is_recording() and semconv.MESSAGE_INDEX not in carries:
+            has = getattr(foreign, "attributes", None) or {}
+            free = foreign.is_recording() and semconv.MESSAGE_INDEX not in has
+            # Neither a span of ours around it, nor that of another agent's turn (a manager's).
+            if free and foreign is not self.span and has.get(semconv.AGENT_NAME, sender) == sender:
                 foreign.set_attributes(self.core.identity)
                 return foreign, False
         parent = next((scope for scope in carriers if scope and scope.span), None)
@@ -321,7 +330,7 @@ class Run(Scope):
         parent: Scope | None,
         kind: SpanKind = SpanKind.INTERNAL,
     ) -> trace.Span | None:
-        return self._start(name, about, parent, kind) if self.core.spans else None
+        return self._start(name, about, parent, kind) if self.spans else None
 
     def _start(
         self,
