@@ -2,16 +2,17 @@
 
 What is seen: every chat started with ``initiate_chat`` or ``a_initiate_chat`` and all that leads
 there (``run``, ``run_iter``, ``initiate_chats``, group chats, patterns, nested chats), and every
-``generate_reply`` called directly. A chat is a run; a chat inside a turn or a tool is a branch of
-the run around it. Within a chat: messages, turns, model calls, tool calls, hand-offs, human input,
-cleared histories and the reason of the end.
+``generate_reply`` called directly. A chat is a run; a chat inside a turn, a tool or another group
+chat is a branch of the run around it. Within a chat: messages, turns, model calls, tool calls,
+hand-offs, human input, cleared histories and the reason of the end.
 
 What is not seen: messages sent with ``agent.send`` outside any chat (the replies to them are, each
 as a run of its own), and what agents that are no ConversableAgents say to each other.
 
 What is no utterance: a manager's forwarding of messages to its members, introductions, the hidden
 chats of speaker selection, messages that only carry tool results, old messages that
-``GroupChatManager.resume`` plays back, the opener of a nested chat that repeats the outer chat.
+``GroupChatManager.resume`` plays back, the opener of a nested chat that repeats the outer chat,
+what an agent tells itself in the middle of a turn.
 
 Where AG2's own tracing (``autogen.opentelemetry``) is on for one of a chat's agents, or
 OpenInference has instrumented AG2, Events flow but the spans stay theirs.

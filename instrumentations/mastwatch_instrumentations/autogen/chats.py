@@ -76,6 +76,10 @@ class Chat:
         group = getattr(self._recipient, "groupchat", None) if self._members else None
         return group is not None and any(agent is member for member in group.agents)
 
+    def is_between(self, agent: Any) -> bool:
+        """Whether an agent is one of the two that the chat was opened between."""
+        return agent is self._initiator or agent is self._recipient
+
     def attached(self) -> AbstractContextManager[None]:
         """Make its run the current scope."""
         return self.run.attached()
@@ -104,7 +108,7 @@ class Chat:
         self.silent = None
         turn = self._pending.pop(id(sender), None)
         try:
-            if reading.only_tool_results(message) or not self._tracker.library.is_speaker(sender):
+            if reading.only_tool_results(message) or sender.name in reading.TOOL_EXECUTORS:
                 return
             if turn is not None and not turn.spoken:
                 return

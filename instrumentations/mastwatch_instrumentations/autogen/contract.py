@@ -52,15 +52,25 @@ def read_contract(
         participants: Everyone in it.
         max_turns: As given to ``initiate_chat``.
     """
-    found: dict[str, None] = {}
-    for agent in participants:
-        found.update(dict.fromkeys(tokens(getattr(agent, "_is_termination_msg", None))))
+    found = dict.fromkeys(_agreed_tokens(participants))
     limit, source = _limit(initiator, recipient, max_turns)
     return Contract(
         tokens=tuple(found)[:MAX_TOKENS],
         max_messages=limit,
         source=source or ("is_termination_msg" if found else ""),
     )
+
+
+def _agreed_tokens(participants: Sequence[Any]) -> Iterator[str]:
+    told = tuple(prompts(participants).values())
+    for agent in participants:
+        predicate = getattr(agent, "_is_termination_msg", None)
+        ag2s_own = str(getattr(predicate, "__module__", "")).startswith("autogen.")
+        for word in tokens(predicate):
+            # Every agent looks for TERMINATE if not told otherwise: that is only the way out of a
+            # chat whose agents know of it.
+            if not ag2s_own or any(word in prompt for prompt in told):
+                yield word
 
 
 def prompts(participants: Iterable[Any]) -> dict[str, str]:
@@ -144,13 +154,17 @@ def _flat(values: Iterable[object]) -> Iterator[str]:
 
 
 def _limit(initiator: Any, recipient: Any, max_turns: object) -> tuple[int | None, str]:
+    turns = max_turns if isinstance(max_turns, int) else None
     limits: list[tuple[object, str]] = []
-    if isinstance(max_turns, int):
-        limits.append((2 * max_turns, "initiate_chat.max_turns"))
     group = getattr(recipient, "groupchat", None)
     if group is not None:
-        limits.append((getattr(group, "max_round", None), "GroupChat.max_round"))
+        rounds = getattr(group, "max_round", None)
+        # Each turn with a manager is a whole group chat, opened by the initiator's message.
+        total = rounds * (turns or 1) if isinstance(rounds, int) else None
+        limits.append((total, "GroupChat.max_round"))
     else:
+        if turns is not None:
+            limits.append((2 * turns, "initiate_chat.max_turns"))
         # Opener, then pairs until the recipient (the initiator) has used up its replies.
         limits.append((_replies(recipient, 1), "max_consecutive_auto_reply"))
         limits.append((_replies(initiator, 2), "max_consecutive_auto_reply"))

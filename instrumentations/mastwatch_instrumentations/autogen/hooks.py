@@ -98,13 +98,15 @@ class Hooks:
     ) -> None:
         if quiet():
             return
-        chat = self._tracker.chat_here()
+        scope = self._tracker.emitter.current()
+        chat = self._tracker.chat_of(scope)
         sender = argument(args, kwargs, 1, "sender")
         if chat is None or sender is None or self._library.is_echo(sender, agent):
             return
-        # What an agent and its private helpers tell each other in the middle of a turn is no
-        # part of the chat; the helpers' replies are seen as branches.
-        if chat.has(sender) and chat.has(agent):
+        # What an agent tells itself and its private helpers in the middle of a turn is no part of
+        # the chat; the helpers' replies are seen as branches.
+        to_itself = sender is agent and scope is not chat.run
+        if not to_itself and chat.has(sender) and chat.has(agent):
             chat.received(argument(args, kwargs, 0, "message"), sender, agent)
 
     # Threads

@@ -110,47 +110,57 @@ class Tracker:
 
     def open_turn(self, agent: Any, messages: Any, sender: Any) -> Turn | Chat | None:
         """Open the frame of a ``generate_reply``; None where it is no turn of its own."""
+        history = messages or getattr(agent, "_oai_messages", {}).get(sender)
         scope = self.emitter.current()
         if quiet():
-            return Turn(self, None, scope, agent, sender, messages=messages, hushed=True)
+            return Turn(self, None, scope, agent, sender, history=history, hushed=True)
         if self.emitter.suppressed():
             return None
         chat = self.chat_of(scope)
         in_chat = chat is not None and scope is chat.run and not chat.borrowed
         if not self.library.is_speaker(agent):
-            if in_chat or not self.library.is_manager(agent):
-                return None
-            return self.open_chat(sender or agent, agent, _last_text(messages))
+            return self._open_group(agent, history, sender, chat if in_chat else None)
         if chat is not None and in_chat:
-            return self._turn_in(chat, agent, messages, sender)
+            return self._turn_in(chat, agent, history, sender)
         outer = self.turn_here(scope)
         if outer is not None and outer.agent is agent:
             return None  # the agent asks its other reply functions: the same turn
-        return self._turn_alone(scope, agent, messages, sender)
+        return self._turn_alone(scope, agent, history, sender)
 
-    def _turn_in(self, chat: Chat, agent: Any, messages: Any, sender: Any) -> Turn:
+    def _open_group(self, agent: Any, history: Any, sender: Any, chat: Chat | None) -> Chat | None:
+        """Open the chat that a manager runs when it is asked to reply; None if it is this one."""
+        if not self.library.is_manager(agent):
+            return None
+        if chat is None:
+            return self.open_chat(sender or agent, agent, _last_text(history))
+        if chat.is_between(agent):
+            return None
+        # A member of another group chat: those around it are no part of what it runs.
+        return self.open_chat(agent, agent, _last_text(history))
+
+    def _turn_in(self, chat: Chat, agent: Any, history: Any, sender: Any) -> Turn:
         chat.drop_pending(agent)
         # An addressee of another make has no method that would tell us of the message.
         returned = sender is not None and not isinstance(sender, self.library.agent)
         scope = chat.run.turn(agent.name)
-        return Turn(self, chat, scope, agent, sender, messages=messages, returned=returned)
+        return Turn(self, chat, scope, agent, sender, history=history, returned=returned)
 
-    def _turn_alone(self, scope: Scope | None, agent: Any, messages: Any, sender: Any) -> Turn:
+    def _turn_alone(self, scope: Scope | None, agent: Any, history: Any, sender: Any) -> Turn:
         """Open a turn whose reply goes back to the caller: a step of the run around, or a run."""
         own = scope is None or scope is not scope.run
-        run = self._small_run(agent, messages) if scope is None or own else scope.run
+        run = self._small_run(agent, history) if scope is None or own else scope.run
         chat = self._chats.get(run)
         if chat is None:
             chat = self._keep(Chat(self, run, sender, agent))
             chat.borrowed = not own
         scope = run.turn(agent.name)
-        return Turn(self, chat, scope, agent, sender, messages=messages, returned=True, own=own)
+        return Turn(self, chat, scope, agent, sender, history=history, returned=True, own=own)
 
-    def _small_run(self, agent: Any, messages: Any) -> Run:
+    def _small_run(self, agent: Any, history: Any) -> Run:
         return self.emitter.start_run(
             agent.name,
             framework=FRAMEWORK,
-            task=_last_text(messages),
+            task=_last_text(history),
             prompts=contract.prompts([agent]),
             spans=not traced_by_others([agent]),
         )
@@ -206,5 +216,5 @@ class Tracker:
         return [turn for turn in working if turn.agent.name == agent]
 
 
-def _last_text(messages: Any) -> str | None:
-    return message_text(messages[-1]) if isinstance(messages, list) and messages else None
+def _last_text(history: Any) -> str | None:
+    return message_text(history[-1]) if isinstance(history, list) and history else None

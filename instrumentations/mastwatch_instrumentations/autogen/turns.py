@@ -53,7 +53,7 @@ class Turn:
         chat: The chat it happens in.
         scope: Its span, or the scope around it if ``hushed``.
         addressee: Who the reply goes to.
-        messages: The history it replies to, as given to ``generate_reply``.
+        history: The messages it replies to.
         returned: The reply goes back to the caller and is no message of the chat.
         own: The chat was opened for this call alone.
         hushed: No utterance at all: the turns of speaker selection.
@@ -67,7 +67,7 @@ class Turn:
         agent: Any,
         addressee: Any,
         *,
-        messages: Any = None,
+        history: Any = None,
         returned: bool = False,
         own: bool = False,
         hushed: bool = False,
@@ -84,7 +84,7 @@ class Turn:
         self._returned = returned
         self._own = own
         self._over: float | None = None
-        self.last: object = _last(messages or getattr(agent, "_oai_messages", {}).get(addressee))
+        self.last: object = _last(history)
 
     @contextmanager
     def attached(self) -> Iterator[None]:
@@ -141,5 +141,5 @@ class Turn:
             self.scope.end(at=self._over)
 
 
-def _last(messages: Any) -> object:
-    return messages[-1] if isinstance(messages, list) and messages else None
+def _last(history: Any) -> object:
+    return history[-1] if isinstance(history, list) and history else None

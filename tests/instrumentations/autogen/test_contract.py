@@ -6,8 +6,9 @@ import functools
 from typing import Any
 
 import pytest
+from autogen import AssistantAgent, ConversableAgent
 
-from mastwatch_instrumentations.autogen.contract import tokens
+from mastwatch_instrumentations.autogen.contract import read_contract, tokens
 
 STOP_WORD = "HALT"
 WORDS = ("DONE", "STOP")
@@ -60,3 +61,29 @@ def test_a_predicate_is_never_called() -> None:
         raise AssertionError("called")
 
     assert tokens(over) == ("called",)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "found"),
+    [("You write.", ()), ("You write. Say TERMINATE when done.", ("TERMINATE",))],
+)
+def test_the_word_every_agent_looks_for_counts_where_one_was_told_of_it(
+    prompt: str, found: tuple[str, ...]
+) -> None:
+    writer = ConversableAgent("writer", llm_config=False, system_message=prompt)
+    reader = ConversableAgent("reader", llm_config=False)
+    contract = read_contract(reader, writer, [reader, writer], 3)
+    assert contract.tokens == found
+    assert (contract.max_messages, contract.source) == (6, "initiate_chat.max_turns")
+
+
+def test_ag2s_assistants_are_told_of_it() -> None:
+    helper = AssistantAgent("helper", llm_config=False)
+    user = ConversableAgent("user", llm_config=False)
+    assert read_contract(user, helper, [user, helper], None).tokens == ("TERMINATE",)
+
+
+def test_a_word_of_the_users_counts_in_any_case() -> None:
+    user = ConversableAgent("user", llm_config=False, is_termination_msg=by_global)
+    other = ConversableAgent("other", llm_config=False)
+    assert read_contract(user, other, [user, other], None).tokens == ("HALT",)

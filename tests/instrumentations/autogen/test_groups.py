@@ -403,6 +403,31 @@ def test_what_an_agent_and_its_private_helper_say_is_no_part_of_the_chat(seen: A
     seen.check()
 
 
+def test_what_an_agent_tells_itself_in_a_turn_is_no_part_of_the_chat(seen: Any) -> None:
+    """As ReasoningAgent does it to write down what came of its thinking."""
+    thinker = apps.assistant("thinker", ["so it must be seven"])
+
+    def think(recipient: Any, sender: Any = None, **_: Any) -> tuple[bool, Any]:
+        if sender is recipient:
+            return False, None
+        recipient.send("sum your thoughts up", recipient, request_reply=True, silent=True)
+        return True, recipient.last_message(recipient)["content"]
+
+    thinker.register_reply([ConversableAgent, None], think, position=0)
+    apps.user().initiate_chat(thinker, message="3 + 4?", max_turns=1)
+    assert seen.said == [("user", "3 + 4?"), ("thinker", "so it must be seven")]
+    assert [model.agent for model in seen.models] == ["thinker"]
+    seen.check()
+
+
+def test_an_agent_that_chats_with_itself_is_heard(seen: Any) -> None:
+    mirror = apps.canned("mirror", "and who are you?")
+    mirror.initiate_chat(mirror, message="who are you?", max_turns=1)
+    assert seen.said[0] == ("mirror", "who are you?")
+    assert ("mirror", "and who are you?") in seen.said
+    seen.check()
+
+
 def test_a_member_that_joins_later_is_heard(seen: Any) -> None:
     def pick(last: Any, group: Any) -> Any:
         return group.agents[(group.agents.index(last) + 1) % len(group.agents)]
