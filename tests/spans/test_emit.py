@@ -12,7 +12,14 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
-from mastwatch.events import MessageSent, RunStarted, ToolCalled, ToolRequest, ToolReturned
+from mastwatch.events import (
+    MessageSent,
+    RunFinished,
+    RunStarted,
+    ToolCalled,
+    ToolRequest,
+    ToolReturned,
+)
 from mastwatch.findings import Finding, Severity
 from mastwatch.spans import semconv
 from mastwatch.spans.content import ContentPolicy
@@ -220,6 +227,16 @@ def test_a_paused_run_is_resumed_by_its_conversation(bench) -> None:
     assert [e.resumed for e in bench.watch.of(RunStarted)] == [False, False, True]
     traces = {s.context.trace_id for s in bench.exporter.get_finished_spans()}
     assert len(traces) == 1
+
+
+def test_new_input_ends_the_paused_run_of_its_conversation(bench) -> None:
+    first = bench.start(conversation_id="c1")
+    first.finish("paused", "interrupt")
+    second = bench.start(conversation_id="c1")
+    third = bench.start(conversation_id="c1", resume=True)
+    ends = [(e.run_id, e.outcome) for e in bench.watch.of(RunFinished)]
+    assert ends == [(first.id, "paused"), (first.id, "abandoned")]
+    assert len({first.id, second.id, third.id}) == 3
 
 
 def test_where_others_trace_we_open_no_span_and_use_theirs(bench) -> None:

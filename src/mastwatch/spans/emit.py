@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 
-from mastwatch.events import Contract, Event, RunStarted
+from mastwatch.events import Contract, Event, RunFinished, RunStarted
 from mastwatch.spans import attributes, semconv
 from mastwatch.spans.content import ContentPolicy
 from mastwatch.spans.core import Core, Verdict, firing
@@ -107,7 +107,8 @@ class Emitter:
             prompts: System prompt by agent name.
             contract: How it is meant to stop.
             parent: The scope it happens in; ``current()`` by default.
-            resume: Go on with the paused run of this conversation, where there is one.
+            resume: Go on with the paused run of this conversation, where there is one. Without
+                it a new run of the conversation is the end of the paused one.
             spans: False where another producer already traces the library: Events flow, the spans
                 are theirs.
         """
@@ -119,7 +120,10 @@ class Emitter:
             spans = spans and scope.run.spans
             run = Run(self, core, core.new_branch(), scope, framework, spans)
         else:
-            resumed = self._take_waiting(framework, conversation_id) if resume else None
+            resumed = self._take_waiting(framework, conversation_id)
+            if resumed is not None and not resume:
+                self._abandon(resumed, now)
+                resumed = None
             run = self._root(name, framework, conversation_id, user_id, tags or {}, spans, resumed)
         run.publish(
             RunStarted(
@@ -169,13 +173,28 @@ class Emitter:
         return Run(self, core, "", None, framework, spans)
 
     def _take_waiting(self, framework: str, conversation_id: str | None) -> Core | None:
+        if not conversation_id:
+            return None
         with self._lock:
-            return self._waiting.pop((framework, conversation_id or ""), None)
+            return self._waiting.pop((framework, conversation_id), None)
+
+    def _abandon(self, core: Core, now: float) -> None:
+        """End a paused run whose conversation went on with something else."""
+        event = RunFinished(
+            run_id=core.id,
+            at=now,
+            index=core.rows - 1,
+            outcome="abandoned",
+            reason="the conversation went on with new input",
+        )
+        self.watch.deliver(event, self.watch.observe(event))
 
     def put_waiting(self, framework: str, core: Core) -> None:
         """Keep a paused run until its conversation is resumed."""
+        if not core.conversation_id:
+            return  # nothing to find it by
         with self._lock:
-            self._waiting[framework, core.conversation_id or ""] = core
+            self._waiting[framework, core.conversation_id] = core
             while len(self._waiting) > MAX_WAITING:
                 self._waiting.popitem(last=False)
 
