@@ -13,6 +13,7 @@ from operator import add
 from typing import Annotated, Any, TypedDict
 
 from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import (
@@ -329,6 +330,14 @@ def approval_app(checkpointer: Any = None) -> Any:
         [reply],
         tools=[publish],
         checkpointer=checkpointer or InMemorySaver(),
+    )
+
+
+def approved_app() -> Any:
+    """Build an agent whose two tool calls a person approves or rejects; needs a thread id."""
+    asked = {"lookup": True, "count_words": True}
+    return tool_agent_app(
+        middleware=[HumanInTheLoopMiddleware(interrupt_on=asked)], checkpointer=InMemorySaver()
     )
 
 

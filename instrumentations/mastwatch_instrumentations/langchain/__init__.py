@@ -22,9 +22,13 @@ class LangChainInstrumentor(Instrumentor):
 
     Not traced: chains that never call a model or a tool; retrievers; tokens of a stream (the
     answer counts once); what a node does without LangChain. A static breakpoint
-    (``interrupt_before=``) ends a run as completed, since no callback tells of it. Callbacks hold
-    no context, so a library that is called in a node or a tool starts a run of its own. On Python
-    3.10 an async node must pass its config on, or LangChain itself loses the connection.
+    (``interrupt_before=``) ends a run as completed, since no callback tells of it. A new message
+    on a thread that waits for a person begins a new run; the old one stays waiting. The recursion
+    limit is not in the run's contract: it shows only once a node is at work.
+
+    Callbacks hold no context, so a library that is called in a node or a tool starts a run of its
+    own, as does a model that a node calls in a bare thread pool. On Python 3.10 an async node must
+    pass its config on, or LangChain itself loses the connection.
 
     Nothing is patched: one handler joins every callback manager by a configure hook, so graphs
     made earlier, apps that pass no callbacks, and bare threads are seen as well.

@@ -13,6 +13,7 @@ from langchain_core.outputs import LLMResult
 from mastwatch.spans.emit import Emitter, ModelCall, ToolCall
 from mastwatch_instrumentations.langchain import names
 from mastwatch_instrumentations.langchain.chains import Chains
+from mastwatch_instrumentations.langchain.handoffs import HANDOFF_TOOL, is_routine
 from mastwatch_instrumentations.langchain.messages import (
     Answer,
     answer_of,
@@ -25,9 +26,8 @@ from mastwatch_instrumentations.langchain.messages import (
     text_of,
 )
 from mastwatch_instrumentations.langchain.outcomes import ending_of, real_error
-from mastwatch_instrumentations.langchain.state import Kind, Step, Store
+from mastwatch_instrumentations.langchain.state import Asked, Kind, Step, Store
 from mastwatch_instrumentations.langchain.turns import (
-    HANDOFF_TOOL,
     hand_off,
     open_turn,
     run_of,
@@ -78,6 +78,8 @@ class Calls:
         messages: Sequence[BaseMessage],
         metadata: Mapping[str, Any],
         parameters: Mapping[str, Any],
+        model_class: str = "",
+        run_name: str = "",
     ) -> None:
         """Open a model call, and the turn it shows to be under way."""
         model, provider = names.model_of(metadata, parameters)
@@ -85,6 +87,8 @@ class Calls:
         if step is None:
             return
         self._chains.add(step)
+        self._name_speaker(step, model_class, run_name)
+        step.quiet = step.quiet or names.is_internal_call(metadata)
         if step.parent is not None:
             open_turn(self._emitter, step.parent.holder)
         step.agent = speaker(step)
@@ -95,6 +99,13 @@ class Calls:
             request=request_of(messages),
             parent=scope_above(self._emitter, step),
         )
+
+    def _name_speaker(self, step: Step, model_class: str, run_name: str) -> None:
+        session = step.session
+        if step.parent is None and run_name:
+            session.speaker = run_name
+        elif session.speaker == model_class:
+            session.speaker = names.SOMEBODY  # ``model.with_retry()`` is a chain of the same name
 
     def end_model(self, step: Step, result: LLMResult) -> None:
         """Close a model call; what it said is an utterance, unless nobody hears it."""
@@ -144,30 +155,37 @@ class Calls:
         if step is None:
             return
         step.quiet = True
-        session = step.session
         self._chains.add(step)
-        asked = session.calls.get(call_id or "")
+        memory = step.session.memory
+        asked = memory.calls.get(call_id or "")
+        step.session.remember(memory.answered, call_id)
         step.agent = asked.agent if asked is not None else speaker(step)
-        session.remember(session.answered, call_id)
+        if asked is not None and step.holder is not None and step.holder.agent == asked.agent:
+            open_turn(self._emitter, step.holder)  # an agent that is resumed may begin by a tool
         arguments = plain(inputs)
         step.key = call_id or f"{name} {json.dumps(arguments, sort_keys=True, default=str)}"
+        step.scope = self._open_tool(step, arguments, call_id, asked)
+
+    def _open_tool(
+        self, step: Step, arguments: object, call_id: str | None, asked: Asked | None
+    ) -> ToolCall | None:
+        """Open a tool call, unless it was under way or done when its node was interrupted."""
         run = run_of(self._emitter, step)
-        before = self._before_pause(step)
-        if before is None:
-            step.scope = run.tool_call(
-                name,
-                arguments,
-                agent=step.agent,
-                call_id=call_id,
-                index=asked.row if asked is not None else None,
-                parent=scope_above(self._emitter, step),
-                # A supervisor calls it whenever it wants that worker: the same call, new work.
-                poll=name.startswith(HANDOFF_TOOL),
-            )
-        elif not before:
-            # Interrupted in mid-call and now called again: the same call. It has its span and its
-            # ToolCalled; what is missing is the result.
-            step.scope = ToolCall(run, None, step.agent, name, call_id)
+        returned = self._before_pause(step)
+        if returned:
+            return None
+        if returned is not None:
+            # The same call again. It has its span and its ToolCalled; what lacks is the result.
+            return ToolCall(run, None, step.agent, step.name, call_id)
+        return run.tool_call(
+            step.name,
+            arguments,
+            agent=step.agent,
+            call_id=call_id,
+            index=asked.row if asked is not None else None,
+            parent=scope_above(self._emitter, step),
+            poll=is_routine(step.session, step.name),
+        )
 
     def _before_pause(self, step: Step) -> bool | None:
         """Return whether this call had returned before its node was interrupted; None: is new."""

@@ -71,6 +71,8 @@ class Chains:
     ) -> None:
         session = self.new_session(run_id, name, metadata)
         session.task = task_of(inputs)
+        session.speaker = names.speaker_of_chain(names.name_of_graph(name))
+        session.graph = names.is_graph_root(metadata)
         answer = inputs.resume if isinstance(inputs, langgraph("types", "Command")) else None
         if answer is not None:
             session.reply = str(plain(answer))
@@ -84,14 +86,16 @@ class Chains:
         # A graph is a run from its start; a plain chain may never call anything worth a run.
         if session.resume:
             self._resume(session)
-        elif names.is_graph_root(metadata):
+        elif session.graph:
             open_run(self._emitter, session)
 
     def _resume(self, session: Session) -> None:
-        session.replays, agent = self._store.unpark(session.conversation_id)
+        paused = self._store.unpark(session.conversation_id)
+        if paused is not None:
+            session.replays, session.memory = paused.replays, paused.memory
         run = open_run(self._emitter, session)
         if session.reply is not None:
-            run.human_replied(agent, session.reply)
+            run.human_replied(paused.agent if paused is not None else "", session.reply)
 
     def new_session(self, run_id: UUID, name: str, metadata: Mapping[str, Any]) -> Session:
         """Make the state of a root."""
@@ -119,16 +123,25 @@ class Chains:
         node = str(metadata.get("langgraph_node") or "")
         step.quiet = names.is_middleware(node) or node.startswith("__")
         step.known = frozenset(key_of(message) for message in messages_in(inputs))
+        source, expected_at = graph.expected.get(node, ("", -1))
+        step.sent_by = source if expected_at == step.graph_step else ""
         step.replay = step.session.replays.pop(step.namespace, None)
         step.agent, step.holder = graph.agent, graph.holder
         if node == "tools" or step.quiet:
             return
         inherited = tool.metadata_agent if tool is not None else ""
         step.agent = names.agent_of(metadata, graph.name, inherited)
-        if graph.holder is None or graph.holder.agent != step.agent:
-            step.holder = step
-            step.parallel = graph.fan.get(node) == step.graph_step
-            step.task = task_of(inputs) if step.parallel else None
+        step.asks_model = names.is_create_agent_model(node, metadata)
+        if graph.holder is not None and graph.holder.agent == step.agent:
+            return
+        if step.asks_model:
+            # An agent without a name: its turn is the whole graph, as that of one with a name.
+            graph.agent = step.agent
+            graph.holder = step.holder = graph
+            return
+        step.holder = step
+        step.parallel = graph.fan.get(node) == step.graph_step
+        step.task = task_of(inputs) if step.parallel else None
 
     def _place_chain(self, step: Step, parent: Step, inputs: object) -> None:
         step.agent, step.holder, step.quiet = parent.agent, parent.holder, parent.quiet
@@ -182,6 +195,8 @@ class Chains:
             ending = ending_of(error)
             if error is None and session.paused:
                 ending = Ending("paused", "interrupt")
+            elif error is None and not session.graph:
+                ending = Ending("completed", "chain returned")
             self.close(session, ending)
             return
         _end_scope(step, real_error(error))
@@ -199,7 +214,7 @@ class Chains:
             if step.branch is not None:
                 step.branch.finish(ending.outcome, ending.reason)
         if ending.outcome == "paused":
-            self._store.park(session.conversation_id, session.paused_at, session.paused_agent)
+            self._store.park(session)
         if session.run is not None and session.base is None:
             session.run.finish(*ending)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -105,8 +106,7 @@ class MastwatchHandler(BaseCallbackHandler):
         with guard("langchain.model_start"):
             if self._watching():
                 request = messages[0] if messages else []
-                parameters = kwargs.get("invocation_params") or {}
-                self._calls.begin_model(run_id, parent_run_id, request, metadata or {}, parameters)
+                self._begin_model(serialized, request, run_id, parent_run_id, metadata, kwargs)
 
     def on_llm_start(
         self,
@@ -123,8 +123,26 @@ class MastwatchHandler(BaseCallbackHandler):
         with guard("langchain.model_start"):
             if self._watching():
                 request = [HumanMessage(prompt) for prompt in prompts[:1]]
-                parameters = kwargs.get("invocation_params") or {}
-                self._calls.begin_model(run_id, parent_run_id, request, metadata or {}, parameters)
+                self._begin_model(serialized, request, run_id, parent_run_id, metadata, kwargs)
+
+    def _begin_model(
+        self,
+        serialized: dict[str, Any] | None,
+        request: Sequence[BaseMessage],
+        run_id: UUID,
+        parent_run_id: UUID | None,
+        metadata: dict[str, Any] | None,
+        more: dict[str, Any],
+    ) -> None:
+        self._calls.begin_model(
+            run_id,
+            parent_run_id,
+            request,
+            metadata or {},
+            more.get("invocation_params") or {},
+            model_class=str((serialized or {}).get("name") or ""),
+            run_name=str(more.get("name") or ""),
+        )
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """End a model call: here an utterance is born, streamed or not."""

@@ -12,6 +12,8 @@ GENERIC_GRAPHS = frozenset({"", "LangGraph", "Pregel", "CompiledStateGraph", "Co
 NODE_TAG = "graph:step:"
 MIDDLEWARE = (".before_model", ".after_model", ".before_agent", ".after_agent")
 CONVERSATION_KEYS = ("thread_id", "session_id", "conversation_id")
+CREATE_AGENT = "langchain_create_agent"
+"""What ``create_agent`` writes into the metadata of its graph."""
 SOMEBODY = "assistant"
 """The speaker where nothing has a name: a bare model call, an LCEL chain."""
 
@@ -87,6 +89,16 @@ def speaker_of_chain(name: str) -> str:
     ('assistant', 'translator')
     """
     return SOMEBODY if not name or name.startswith("Runnable") else name
+
+
+def is_create_agent_model(node: str, metadata: Mapping[str, Any]) -> bool:
+    """Whether a node is the one of ``create_agent`` that asks the model."""
+    return node == "model" and metadata.get("ls_integration") == CREATE_AGENT
+
+
+def is_internal_call(metadata: Mapping[str, Any]) -> bool:
+    """Whether a middleware of LangChain's asks a model for itself (to choose tools, to sum up)."""
+    return "lc_internal_call" in metadata
 
 
 def conversation_of(metadata: Mapping[str, Any]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mastwatch.spans.emit import Emitter
 from mastwatch_instrumentations.langchain import names
+from mastwatch_instrumentations.langchain.handoffs import expect
 from mastwatch_instrumentations.langchain.messages import (
     fanned_out,
     gotos,
@@ -13,7 +14,6 @@ from mastwatch_instrumentations.langchain.messages import (
 )
 from mastwatch_instrumentations.langchain.state import Step
 from mastwatch_instrumentations.langchain.turns import (
-    hand_off,
     open_turn,
     run_of,
     scope_above,
@@ -24,12 +24,13 @@ from mastwatch_instrumentations.langchain.turns import (
 def end_node(emitter: Emitter, step: Step, outputs: object) -> None:
     """Report what a node did by itself: tool results, words, a hand-off."""
     _results(emitter, step, outputs)
-    if not step.quiet and not step.uttered:
+    if not step.quiet and not step.heard:
         _speech(emitter, step, outputs)
-    if step.holder is step:
-        for target in gotos(outputs):
-            if target not in names.GENERIC_NODES and not names.is_middleware(target):
-                hand_off(emitter, step, step.agent, target)
+    if step.quiet:
+        return
+    expect(step, gotos(outputs))
+    if step.name not in names.GENERIC_NODES:
+        step.session.work += 1  # what it wrote may be no message
 
 
 def note_fan_out(step: Step, outputs: object) -> None:
@@ -44,7 +45,7 @@ def note_fan_out(step: Step, outputs: object) -> None:
 
 def _speech(emitter: Emitter, step: Step, outputs: object) -> None:
     for message in written(outputs, step.known).said:
-        if message.id and message.id in step.session.reported:
+        if message.id and message.id in step.session.memory.reported:
             continue
         utter(
             emitter,
@@ -58,15 +59,15 @@ def _speech(emitter: Emitter, step: Step, outputs: object) -> None:
 
 def _results(emitter: Emitter, step: Step, outputs: object) -> None:
     """Report tool calls that a node answered by itself, without running a LangChain tool."""
-    session = step.session
-    if step.metadata_agent and step.name == "model":
+    memory = step.session.memory
+    if step.asks_model:
         return  # the "tool" of a structured answer: the prebuilt agent writes its result
     for message in written(outputs, step.known).results:
         call_id = message.tool_call_id
-        asked = session.calls.get(call_id)
-        if asked is None or call_id in session.answered:
+        asked = memory.calls.get(call_id)
+        if asked is None or call_id in memory.answered:
             continue
-        session.remember(session.answered, call_id)
+        step.session.remember(memory.answered, call_id)
         call = run_of(emitter, step).tool_call(
             message.name or asked.tool,
             agent=asked.agent,

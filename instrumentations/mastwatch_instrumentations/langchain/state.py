@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from mastwatch.spans.emit import Run, Scope
+from mastwatch_instrumentations.langchain.names import SOMEBODY
 
 MAX_SESSIONS = 2_048
 """Runs under way at once; the longest idle one is closed to make room."""
@@ -41,7 +42,8 @@ class Step:
         branch: Opened here, for all below.
         quiet: What models say below is nobody's utterance (inside a tool, in a middleware).
         node: It is a node of a graph.
-        uttered: An utterance was reported from in here.
+        asks_model: It is the model node of ``create_agent``.
+        heard: Who spoke last in here; empty while nobody has.
         handed: A hand-off was reported from in here.
         interrupted: A node of this graph was interrupted.
         spoken: Utterances so far, directly in this node.
@@ -50,6 +52,9 @@ class Step:
         parallel: Its graph runs this node several times at once.
         known: Keys of the messages the node was given.
         fan: Nodes of this graph that run several times in that step of the graph.
+        expected: Nodes of this graph that somebody sent control to: by whom, and in which step.
+        first_speaker: Latest step of this graph in which a node spoke, and which did so first.
+        sent_by: Who sent control to this node, until somebody speaks in it.
         replay: What this node had done before it was interrupted.
     """
 
@@ -67,13 +72,17 @@ class Step:
     branch: Run | None = None
     quiet: bool = False
     node: bool = False
+    asks_model: bool = False
     parallel: bool = False
-    uttered: bool = False
+    heard: str = ""
     handed: bool = False
     interrupted: bool = False
     task: str | None = None
     known: frozenset[object] = frozenset()
     fan: dict[str, int] = field(default_factory=dict)
+    expected: dict[str, tuple[str, int]] = field(default_factory=dict)
+    first_speaker: tuple[int, str] = (-1, "")
+    sent_by: str = ""
     spoken: int = 0
     used: dict[str, bool] = field(default_factory=dict)
     key: str = ""
@@ -108,6 +117,37 @@ class Replay:
     tools: dict[str, bool]
 
 
+class Memory:
+    """What a conversation remembers beyond a pause.
+
+    Attributes:
+        calls: Tool calls that were asked for, by id.
+        answered: Ids of tool calls that ran.
+        reported: Ids of messages that were reported.
+        handed_by: Who gave the word to whom: target to source.
+    """
+
+    def __init__(self) -> None:
+        self.calls: OrderedDict[str, Asked] = OrderedDict()
+        self.answered: OrderedDict[str, None] = OrderedDict()
+        self.reported: OrderedDict[str, None] = OrderedDict()
+        self.handed_by: dict[str, str] = {}
+
+
+class Paused(NamedTuple):
+    """What a resume needs of the session that was interrupted.
+
+    Attributes:
+        replays: Interrupted nodes by checkpoint namespace.
+        agent: Who waits for the person.
+        memory: The conversation's.
+    """
+
+    replays: dict[str, Replay]
+    agent: str
+    memory: Memory
+
+
 @dataclass(slots=True, eq=False)
 class Session:
     """A root of LangChain's and all below it.
@@ -115,11 +155,12 @@ class Session:
     Attributes:
         run: Our run, opened when something worth a run happens.
         base: The host's scope that a bare call joins; its run is not ours to finish.
+        speaker: Who speaks where no agent is known.
+        graph: The root is a graph, not a plain chain or a bare call.
         turns: Steps whose turn is open.
-        calls: Tool calls that were asked for, by id.
-        answered: Ids of tool calls that ran.
-        reported: Ids of messages that were reported.
-        handed_by: Who gave the word to whom: target to source.
+        memory: Survives a pause.
+        work: Counts what was said and done, hand-offs apart.
+        handoffs: By hand-off tool, ``work`` when it was last called.
         replays: By checkpoint namespace, from before the pause.
         paused_at: Nodes that were interrupted in this session, as replays of the next one.
         paused: A graph ended because of an interrupt.
@@ -135,15 +176,16 @@ class Session:
     reply: str | None = None
     run: Run | None = None
     base: Scope | None = None
+    speaker: str = SOMEBODY
+    graph: bool = False
     ended: bool = False
     touched: float = field(default_factory=time.monotonic)
     lock: Any = field(default_factory=threading.RLock)  # protects lazy opening and the maps below
     steps: dict[UUID, Step] = field(default_factory=dict)
     turns: list[Step] = field(default_factory=list)
-    calls: OrderedDict[str, Asked] = field(default_factory=OrderedDict)
-    answered: OrderedDict[str, None] = field(default_factory=OrderedDict)
-    reported: OrderedDict[str, None] = field(default_factory=OrderedDict)
-    handed_by: dict[str, str] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
+    work: int = 0
+    handoffs: OrderedDict[str, int] = field(default_factory=OrderedDict)
     replays: dict[str, Replay] = field(default_factory=dict)
     paused_at: dict[str, Replay] = field(default_factory=dict)
     paused_agent: str = ""
@@ -166,7 +208,7 @@ class Store:
         self._lock = threading.Lock()  # protects all three maps
         self._steps: dict[UUID, Step] = {}
         self._sessions: OrderedDict[UUID, Session] = OrderedDict()
-        self._paused: OrderedDict[str, tuple[dict[str, Replay], str]] = OrderedDict()
+        self._paused: OrderedDict[str, Paused] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -224,16 +266,17 @@ class Store:
         with self._lock:
             return list(self._sessions.values())
 
-    def park(self, conversation: str | None, replays: dict[str, Replay], agent: str) -> None:
-        """Note what interrupted nodes had done, until the conversation is resumed."""
-        if conversation is None:
+    def park(self, session: Session) -> None:
+        """Note what an interrupted session had done, until its conversation is resumed."""
+        if session.conversation_id is None:
             return
+        paused = Paused(session.paused_at, session.paused_agent, session.memory)
         with self._lock:
-            self._paused[conversation] = (replays, agent)
+            self._paused[session.conversation_id] = paused
             while len(self._paused) > MAX_PAUSED:
                 self._paused.popitem(last=False)
 
-    def unpark(self, conversation: str | None) -> tuple[dict[str, Replay], str]:
+    def unpark(self, conversation: str | None) -> Paused | None:
         """Take what was noted when the conversation was paused."""
         with self._lock:
-            return self._paused.pop(conversation or "", ({}, ""))
+            return self._paused.pop(conversation or "", None)

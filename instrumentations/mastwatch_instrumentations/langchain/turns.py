@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 from mastwatch.events import ToolRequest
 from mastwatch.spans.emit import Emitter, Run, Scope
-from mastwatch_instrumentations.langchain.names import SOMEBODY, name_of_graph, speaker_of_chain
+from mastwatch_instrumentations.langchain.handoffs import (
+    arrivals,
+    give,
+    only_hands_off,
+    recipients,
+)
 from mastwatch_instrumentations.langchain.state import Asked, Session, Step
-
-HANDOFF_TOOL = "transfer_to_"
 
 
 def traced_by_others() -> bool:
@@ -72,13 +75,43 @@ def open_turn(emitter: Emitter, holder: Step | None) -> Scope | None:
         return None
     session = holder.session
     with session.lock:
-        if holder.scope is None:
-            if holder.parallel or _overlaps(holder):
-                open_branch(emitter, holder, holder.agent)
-            run = run_of(emitter, holder)
-            holder.scope = run.turn(holder.agent, parent=scope_above(emitter, holder))
-            session.turns.append(holder)
-        return holder.scope
+        if holder.scope is not None:
+            return holder.scope
+        parallel = _parallel_node(holder) or (holder if _overlaps(holder) else None)
+        if parallel is not None:
+            open_branch(emitter, parallel, holder.agent)
+        run = run_of(emitter, holder)
+        holder.scope = run.turn(holder.agent, parent=scope_above(emitter, holder))
+        session.turns.append(holder)
+    for source in arrivals(holder):
+        hand_off(emitter, holder, source, holder.agent)
+    return holder.scope
+
+
+def _parallel_node(holder: Step) -> Step | None:
+    """Return the node around an agent that runs side by side with another one, if any.
+
+    The agent may be one that the node runs, under a name of its own.
+    """
+    for around in holder.above():
+        if around.branch is not None:
+            return None
+        if around.parallel or _beside_another(around):
+            return around
+    return None
+
+
+def _beside_another(node: Step) -> bool:
+    """Whether another node spoke in the same step of the graph: they cannot hear each other.
+
+    The first to speak stays in the conversation around; a node that is retried is the same one.
+    """
+    graph = node.parent
+    if not node.node or graph is None or graph.node:  # in a node: a task, which may follow another
+        return False
+    if graph.first_speaker[0] != node.graph_step:
+        graph.first_speaker = (node.graph_step, node.namespace)
+    return graph.first_speaker[1] != node.namespace
 
 
 def _overlaps(holder: Step) -> bool:
@@ -102,9 +135,7 @@ def speaker(step: Step) -> str:
         return step.agent
     if session.base is not None and session.base.agent:
         return session.base.agent
-    if step.parent is None and step.kind != "chain":
-        return SOMEBODY
-    return speaker_of_chain(name_of_graph(session.name)) or SOMEBODY
+    return session.speaker
 
 
 def utter(
@@ -120,10 +151,12 @@ def utter(
     session, sender = step.session, speaker(step)
     node = step.nearest_node()
     for around in step.above():
-        around.uttered = True
+        around.heard = sender
         if around.branch is not None:
             break
-    session.remember(session.reported, message_id)
+    session.remember(session.memory.reported, message_id)
+    if not only_hands_off(tool_calls):
+        session.work += 1
     if node is not None:
         node.spoken += 1
         if node.replay is not None and node.replay.spoken > 0:
@@ -132,27 +165,15 @@ def utter(
     index = run_of(emitter, step).message(
         sender,
         text,
-        recipients=_recipients(step, sender, tool_calls),
+        recipients=recipients(step, sender, tool_calls),
         tool_calls=tool_calls,
         carriers=carriers,
     )
     for call in tool_calls:
-        session.remember(session.calls, call.call_id, Asked(sender, index, call.name))
-
-
-def _recipients(step: Step, sender: str, tool_calls: Sequence[ToolRequest]) -> list[str]:
-    targets = [
-        call.name[len(HANDOFF_TOOL) :] for call in tool_calls if call.name.startswith(HANDOFF_TOOL)
-    ]
-    if tool_calls:
-        return targets
-    tool = step.nearest_tool()
-    asker = tool.agent if tool is not None else step.session.handed_by.get(sender, "")
-    return [asker] if asker and asker != sender else []
+        session.remember(session.memory.calls, call.call_id, Asked(sender, index, call.name))
 
 
 def hand_off(emitter: Emitter, step: Step, source: str, target: str) -> None:
     """Report that ``source`` gave the word to ``target``."""
-    if target and target != source:
-        step.session.handed_by[target] = source
+    if give(step.session, source, target):
         run_of(emitter, step).handed_off(source, target)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from apps import langgraph_apps as apps
 from mastwatch.events import (
     HandedOff,
-    HumanReplied,
     MessageSent,
     ModelCalled,
     RunFinished,
@@ -102,6 +99,19 @@ def test_unnamed_agent_has_a_name(seen):
     assert {e.agent for e in seen.watch.of(ToolReturned)} == {"agent"}
 
 
+def test_unnamed_agent_has_one_turn(seen):
+    """As one with a name: its tool calls lie inside the turn, not beside it."""
+    replies = [apps.calls(("lookup", {"city": "Ulm"})), "128928."]
+    apps.tool_agent_app(replies, name=None).invoke(INPUT)
+    assert seen.tree() == [
+        "invoke_workflow LangGraph",
+        "  invoke_agent agent",
+        "    chat scripted",
+        "    execute_tool lookup",
+        "    chat scripted",
+    ]
+
+
 def test_no_text_on_spans(seen):
     """Without content capture no word of a message or an argument leaves the process."""
     apps.supervisor_app().invoke(INPUT)
@@ -121,19 +131,6 @@ def test_looping_supervisor_stays_in_one_branch(seen):
     assert root.attributes[semconv.RUN_OUTCOME] == "limit"
     assert root.status.is_ok
     assert seen.open == 0
-
-
-def test_fan_out_gives_each_worker_a_branch(seen):
-    apps.fan_out_app().invoke({"messages": [HumanMessage("Go.")], "city": ""})
-    spoke = [(m.sender, m.branch) for m in seen.watch.of(MessageSent)]
-    assert spoke[0] == ("planner", "")
-    assert spoke[-1] == ("reducer", "")
-    assert sorted(spoke[1:-1]) == [("worker", "1"), ("worker", "2"), ("worker", "3")]
-    ended = [e.branch for e in seen.watch.of(RunFinished)]
-    assert sorted(ended[:-1]) == ["1", "2", "3"]
-    assert ended[-1] == ""
-    assert len(seen.carriers()) == 5
-    assert len(seen.runs) == 1
 
 
 def test_function_nodes_speak(seen):
@@ -216,76 +213,7 @@ def test_plain_chain_is_a_run_only_if_it_calls_something(seen):
     assert chain.invoke({"text": "Haus"}) == "house"
     assert seen.said() == [(0, "assistant", "house")]
     assert seen.tree() == ["invoke_workflow RunnableSequence", "  chat scripted"]
-    assert seen.outcomes == [("completed", "end of graph")]
-
-
-def test_interrupt_and_resume_is_one_run(seen):
-    """The same run goes on: same id, rows counted on, a person's answer, no repetition."""
-    from langgraph.types import Command
-
-    app, config = apps.interrupt_app(), {"configurable": {"thread_id": "t-1"}}
-    app.invoke(INPUT, config)
-    assert seen.outcomes == [("paused", "interrupt")]
-    assert seen.open == 0
-    app.invoke(Command(resume="yes"), config)
-    assert seen.outcomes == [("paused", "interrupt"), ("completed", "end of graph")]
-    assert len(seen.runs) == 1
-    assert [e.resumed for e in seen.watch.of(RunStarted)] == [False, True]
-    assert [(e.agent, e.text) for e in seen.watch.of(HumanReplied)] == [("approve", "yes")]
-    assert seen.said() == [(0, "drafter", "Draft: Ulm is old."), (1, "publisher", "Published.")]
-    assert not [span for span in seen.spans if not span.status.is_ok]
-
-
-def test_a_graph_inside_a_chain_pauses_too(seen):
-    from langchain_core.runnables import RunnableLambda
-    from langgraph.types import Command
-
-    app = RunnableLambda(lambda given: given) | apps.interrupt_app()
-    config = {"configurable": {"thread_id": "t-1"}}
-    app.invoke(INPUT, config)
-    app.invoke(Command(resume="yes"), config)
-    assert [outcome for outcome, _ in seen.outcomes] == ["paused", "completed"]
-    assert len(seen.runs) == 1
-    assert [row[0] for row in seen.said()] == [0, 1]
-
-
-def test_a_tool_that_waits_for_a_person_is_called_once(seen):
-    from langgraph.types import Command
-
-    app, config = apps.approval_app(), {"configurable": {"thread_id": "t-1"}}
-    app.invoke(INPUT, config)
-    app.invoke(Command(resume="go"), config)
-    assert [e.name for e in seen.watch.of(ToolCalled)] == ["publish"]
-    (returned,) = seen.watch.of(ToolReturned)
-    assert returned.result == "published after: go"
-    assert returned.call_id == seen.watch.of(ToolCalled)[0].call_id
-    assert [row[0] for row in seen.said()] == [0, 2]
-    assert [outcome for outcome, _ in seen.outcomes] == ["paused", "completed"]
-
-
-def test_a_resumed_node_that_starts_again_repeats_nothing(seen):
-    """The interrupted node runs from its top again: its model and tool calls are no news."""
-    from langgraph.checkpoint.memory import InMemorySaver
-    from langgraph.graph import START, MessagesState, StateGraph
-    from langgraph.types import Command, interrupt
-
-    model = apps.ScriptedChat(replies=["First thought.", "First thought.", "Second thought."])
-
-    def think(state: MessagesState) -> dict[str, Any]:
-        model.invoke("think")
-        apps.lookup.invoke({"city": "Ulm"})
-        interrupt("go on?")
-        return {"messages": [model.invoke("think on")]}
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("thinker", think)
-    graph.add_edge(START, "thinker")
-    app, config = graph.compile(checkpointer=InMemorySaver()), {"configurable": {"thread_id": "x"}}
-    app.invoke(INPUT, config)
-    app.invoke(Command(resume="yes"), config)
-    assert [row[2] for row in seen.said()] == ["First thought.", "Second thought."]
-    assert len(seen.watch.of(ToolCalled)) == len(seen.watch.of(ToolReturned)) == 1
-    assert len(seen.watch.of(ModelCalled)) == 3
+    assert seen.outcomes == [("completed", "chain returned")]
 
 
 def test_tool_that_raises(seen):
@@ -339,3 +267,17 @@ def test_model_that_raises(seen):
     assert seen.outcomes == [("error", "RuntimeError")]
     (chat,) = seen.named("chat")
     assert chat.attributes["error.type"] == "RuntimeError"
+
+
+def test_a_bare_call_speaks_in_the_name_it_was_given(seen):
+    apps.ScriptedChat(replies=["B"]).invoke("Grade it.", {"run_name": "grader"})
+    assert seen.said() == [(0, "grader", "B")]
+
+
+def test_text_completion_model(seen):
+    from langchain_core.language_models import FakeListLLM
+
+    assert FakeListLLM(responses=["text"]).invoke("prompt") == "text"
+    assert [row[2] for row in seen.said()] == ["text"]
+    (call,) = seen.watch.of(ModelCalled)
+    assert [(m.role, m.content) for m in call.request or ()] == [("user", "prompt")]

@@ -11,7 +11,7 @@ import pytest
 from langgraph.graph import START, MessagesState, StateGraph
 
 from apps import langgraph_apps as apps
-from mastwatch.events import MessageSent, ModelCalled, RunStarted, ToolReturned
+from mastwatch.events import ModelCalled, RunStarted, ToolReturned
 
 INPUT = apps.INPUT
 AGENT = [(0, "assistant"), (3, "assistant")]
@@ -210,41 +210,3 @@ def test_too_many_runs_close_the_oldest(seen, monkeypatch):
         stream.close()
     assert len(seen.outcomes) == 5
     assert seen.open == 0
-
-
-async def test_parallel_calls_of_one_agent_are_branches(seen):
-    """The same agent at work twice at once, without Send: the second gets its own branch."""
-    started = asyncio.Event()
-
-    async def reply(first: bool) -> str:
-        if first:
-            await started.wait()
-        else:
-            started.set()
-        return "ready"
-
-    from langchain_core.runnables import RunnableLambda
-
-    model = apps.ScriptedChat(replies=["a", "b"])
-
-    async def left(state: MessagesState) -> dict[str, Any]:
-        answer = await model.ainvoke("left")
-        await reply(True)
-        return {"messages": [answer]}
-
-    async def right(state: MessagesState) -> dict[str, Any]:
-        answer = await model.ainvoke("right")
-        await reply(False)
-        return {"messages": [answer]}
-
-    graph = StateGraph(MessagesState)
-    same = {"metadata": {"lc_agent_name": "twin"}}
-    graph.add_node("left", RunnableLambda(left).with_config(**same))
-    graph.add_node("right", RunnableLambda(right).with_config(**same))
-    graph.add_edge(START, "left")
-    graph.add_edge(START, "right")
-    await graph.compile().ainvoke(INPUT)
-    assert sorted((m.sender, m.branch) for m in seen.watch.of(MessageSent)) == [
-        ("twin", ""),
-        ("twin", "1"),
-    ]
