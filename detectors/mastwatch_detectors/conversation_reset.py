@@ -31,7 +31,7 @@ class ConversationReset(Detector):
     - R1, request chain: what an agent sends to its model no longer follows from what it sent
       before. The strongest sign; needs model requests. A compaction or trim is a notice.
     - R2, opening replay: the lead agent opens the work as it did at first; ``ALERT`` when its
-      next message follows suit, when R1 or R5 agree, or at the second time.
+      next step (words or call) follows suit, when R1 or R5 agree, or at the second time.
     - R3, task re-issued: the task is given again and old actions follow, or a second new plan.
     - R4, asked again: an answered question, a greeting in mid-run. With R2 or R3 it is ``WARN``.
     - R5, lifecycle: the framework drops an agent's history, or starts itself anew, after turns.
@@ -99,9 +99,11 @@ class ConversationReset(Detector):
     def observe(self, event: Event, signals: Signals) -> Finding | Notice | None:
         """Look at one event."""
         said = signals.utterance
-        hits = [self._request(signals), self._lifecycle(signals)]
-        task = self._task.observe(signals)
-        hits.append(self._near("R3", task, signals))
+        hits = [
+            self._request(signals),
+            self._lifecycle(signals),
+            self._near("R3", self._task.observe(signals), signals),
+        ]
         if said is not None and isinstance(event, MessageSent):
             hits.append(self._near("R4", self._asked.observe(said, event.text), signals))
             hits.append(self._near("R2", self._replay(said, signals), signals))

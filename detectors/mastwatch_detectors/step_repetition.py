@@ -24,7 +24,8 @@ class StepRepetition(Detector):
     - A, stuck call: same tool, same arguments, same result, whatever lies between.
     - B, churning call: one call in a row with ever new results and no other purpose.
     - C, thrash: ever new arguments, the same result.
-    - D, near-duplicate: an agent's messages nearly repeat (word 3-grams, Jaccard .8).
+    - D, near-duplicate: an agent's messages nearly repeat (word 3-grams, Jaccard .8). With
+      progress between only ``SUSPECT``, unless the very words come again in a mere talk.
     - E, cycle: 2 to 8 steps of agents and calls go round in a circle.
     - F, stagnation: little new text in several outputs running; alone only ``SUSPECT``.
     - G, degenerate text: one message repeats a stretch of itself.
@@ -45,7 +46,8 @@ class StepRepetition(Detector):
         thrash_warn: Equal results of one tool among its last 32 for ``WARN`` (C).
         thrash_distinct: Different arguments that takes.
         near_suspect: Near-duplicates among an agent's last 16 messages for ``SUSPECT`` (D).
-        near_warn: The same for ``WARN``; only while the progress clock stands.
+        near_warn: The same for ``WARN``; only while the progress clock stands, or for exact copies
+            with no tool result and no person between.
         near_alert: The same for ``ALERT``.
         near_words: Words a message must have to count (D).
         cycle_warn: Complete rounds for ``WARN`` (E).
@@ -122,8 +124,11 @@ class StepRepetition(Detector):
 
     def observe(self, event: Event, signals: Signals) -> Finding | Notice | None:
         """Look at one event."""
+        said = signals.utterance
         if signals.human:
             self._restart()
+        if signals.human or signals.result is not None or (said and said.kind == "code"):
+            self._near.acted()
         step = symbol(signals.utterance, signals.result)
         hit = worst(self._rules(event, signals))
         if step is not None:
@@ -146,14 +151,17 @@ class StepRepetition(Detector):
         if signals.result is not None:
             for rule in (self._stuck, self._churn, self._thrash):
                 hits.append(rule.observe(signals.result))
-        if signals.utterance is not None and isinstance(event, MessageSent):
-            hits.append(self._near.observe(signals.utterance, signals))
-            hits.append(self._degenerate.observe(signals.utterance, event.text))
+        said = signals.utterance
+        if said is not None and said.by_model and isinstance(event, MessageSent):
+            hits.append(self._near.observe(said, signals))
+            hits.append(self._degenerate.observe(said, event.text))
         return hits
 
     def _name(self, step: Symbol, hit: Hit | None, signals: Signals) -> Hit | None:
         """Let the circle speak too, and give the hit its loop's name."""
-        found = self._cycle.observe(step, signals.index)
+        said = signals.utterance
+        new = said is not None and not said.seen and signals.result is None
+        found = self._cycle.observe(step, signals.index, new)
         circle: list[Symbol] = []
         if found is not None:
             hit, circle = worst((found[0], hit)), found[1]

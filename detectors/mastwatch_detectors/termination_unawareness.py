@@ -22,7 +22,8 @@ class TerminationUnawareness(Detector):
 
     - T1, after the claim: an agent said the completion token (alone on the last line or after a
       finished sentence) or called a finishing tool, and the run goes on.
-    - T2, budget: most messages are spent and nobody has ended the run; only ``SUSPECT``.
+    - T2, budget: most messages are spent and nobody has ended the run; only ``SUSPECT``, and
+      ``INFO`` where the limit is the only end there is: no token in contract or prompts.
     - T3, nagger: a proxy repeats its exact words while its partner has nothing left to do.
     - T4, goodbyes: farewells, or empty messages, in a row.
     - T5, answered already: a final value is stated again after several turns.
@@ -51,7 +52,11 @@ class TerminationUnawareness(Detector):
         empty_alert: The same for ``ALERT``.
         answer_gap: Turns between two statements of a final value for ``WARN`` (T5).
         chatter_suspect: Messages in a row without tool or new number for ``SUSPECT`` (T6).
-        chatter_warn: How many of the latest only confirm, for ``WARN``.
+        chatter_warn: How many of them, the latest, only confirm, for ``WARN``.
+        chatter_window: Messages of which ``chatter_share`` that confirm are ``WARN``, too.
+        chatter_share: That share, 0 to 1.
+        chatter_stale: New share of their text, 0 to 1, below which ``chatter_suspect`` that confirm
+            are enough.
 
     Example:
         >>> from mastwatch.events import MessageSent
@@ -94,7 +99,10 @@ class TerminationUnawareness(Detector):
         empty_alert: int = 3,
         answer_gap: int = 3,
         chatter_suspect: int = 4,
-        chatter_warn: int = 7,
+        chatter_warn: int = 8,
+        chatter_window: int = 10,
+        chatter_share: float = 0.6,
+        chatter_stale: float = 0.7,
     ) -> None:
         self._claim = AfterClaim(work_warn, work_alert, echo_info, echo_warn)
         # One message is no row of them: limits of 1 must not fire on the first.
@@ -110,7 +118,13 @@ class TerminationUnawareness(Detector):
         )
         self._restated = Restated(max(1, answer_gap))
         self._budget = Budget(budget_share)
-        self._verdicts = Verdicts(max(2, chatter_suspect), max(2, chatter_warn))
+        self._verdicts = Verdicts(
+            max(2, chatter_suspect),
+            max(2, chatter_warn),
+            max(2, chatter_warn, chatter_window),
+            chatter_share,
+            chatter_stale,
+        )
         self._mismatch_said = False
 
     def observe(self, event: Event, signals: Signals) -> Finding | Notice | None:

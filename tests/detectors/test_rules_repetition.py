@@ -64,12 +64,34 @@ def test_thrash_warns_at_the_sixth_equal_result() -> None:
 def test_near_duplicates_warn_at_the_third_only_without_progress(gap: int, level: str) -> None:
     run = Script()
     for n in range(3):
-        run.say("mate", AGAIN)
+        run.say("mate", f"{AGAIN} {AGAIN} {AGAIN} This is part {n}.")
         for k in range(gap):
             run.say("pilot", other(10 * n + k))
     seen = watched(run.events)
     assert seen.worst(MODE) == level
     assert seen.at(MODE, Severity.SUSPECT) == 1 + gap
+
+
+@pytest.mark.parametrize(("acts", "level"), [(False, "warn"), (True, "suspect")])
+def test_exact_words_again_in_mere_talk_warn_whatever_others_say(acts: bool, level: str) -> None:
+    run = Script()
+    for n in range(3):
+        run.say("mate", AGAIN).say("pilot", other(n))
+        if acts:
+            run.call("depth", {"at": n}, f"{n * 7} metres at mark {n}")
+    assert watched(run.events).worst(MODE) == level
+
+
+def test_near_duplicates_of_a_talkative_agent_are_no_template() -> None:
+    """Copies count once for the template: else what a loop repeats would not be compared."""
+    run = Script()
+    for n in range(5):
+        run.say("mate", other(n))
+    for n in range(6):
+        words = [f"term{k}" for k in range(80)]
+        words[3 * n + 2] = f"edit{n}"
+        run.say("mate", " ".join(words))
+    assert watched(run.events).at(MODE, Severity.WARN) == 7
 
 
 def test_near_duplicates_in_a_script_without_spaces() -> None:

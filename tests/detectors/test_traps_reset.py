@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mastwatch.events import Role
+from mastwatch.events import Role, ToolRequest
 from mastwatch.findings import Severity
 
 from .script import Script, watched
@@ -249,3 +249,25 @@ def test_what_several_rules_see_of_one_restart_is_one_episode() -> None:
     found = [f for f in watched(script.events).findings if f.mode == MODE]
     assert [f.severity for f in found] == [Severity.ALERT]
     assert found[0].agent == "navigator"
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_lead_that_works_by_calls_restarts_with_its_call(same: bool) -> None:
+    """Most of an agent's messages may be bare tool calls; they count as its steps, too."""
+    script = Script().start(TASK).task(TASK).say("captain", OPENING)
+    for n in range(4):
+        call = ToolRequest(name="open_chart", arguments={"number": n})
+        script.say("captain", "", calls=[call])
+        script.call("open_chart", {"number": n}, f"chart {n}, {n * 9} soundings", agent="captain")
+    row = script.row
+    number = 0 if same else 7
+    script.say("captain", OPENING)
+    script.say("captain", "", calls=[ToolRequest(name="open_chart", arguments={"number": number})])
+    seen = watched(script.events)
+    assert seen.at(MODE, Severity.SUSPECT) == row
+    assert seen.at(MODE, Severity.ALERT) == (row + 1 if same else None)
+
+
+def test_request_cut_below_its_first_length_is_a_reset() -> None:
+    script = requests(history(3), history(4), history(0))
+    assert watched(script.events).worst(MODE) == "alert"

@@ -233,7 +233,7 @@ def test_answer_checked_with_tools_may_be_restated() -> None:
     assert watched(script.events).worst(MODE) == "silent"
 
 
-def test_chatter_is_suspect_at_four_and_warn_after_seven_that_only_confirm() -> None:
+def test_chatter_is_suspect_at_four_and_warn_at_eight_that_only_confirm() -> None:
     script = run("There are 12 berths north and 19 south; how many are there in both moles?")
     script.say("solver", "12 and 19 make 31 berths in both moles.")
     praise = [
@@ -249,7 +249,32 @@ def test_chatter_is_suspect_at_four_and_warn_after_seven_that_only_confirm() -> 
     for n, text in enumerate(praise):
         script.say("abc"[n % 3], text)
     seen = watched(script.events)
-    assert (seen.at(MODE, Severity.SUSPECT), seen.at(MODE, Severity.WARN)) == (5, 8)
+    assert (seen.at(MODE, Severity.SUSPECT), seen.at(MODE, Severity.WARN)) == (5, 9)
+
+
+def test_chatter_in_words_used_before_warns_at_the_fourth() -> None:
+    script = run("There are 12 berths north and 19 south; how many are there in both moles?")
+    script.say("solver", "12 and 19 make 31 berths in both moles.")
+    praise = "I agree with the careful count of the berths in both moles; well done, dear"
+    for n in range(5):
+        script.say("abc"[n % 3], f"{praise} {['solver', 'pilot', 'mate'][n % 3]}.")
+    assert watched(script.events).at(MODE, Severity.WARN) == 5
+
+
+def test_talk_without_numbers_before_any_work_is_no_chatter() -> None:
+    script = run("There are 12 berths north and 19 south; how many are there in both moles?")
+    for n in range(5):
+        script.say("abc"[n % 3], WORK[n])
+    assert watched(script.events).worst(MODE) == "silent"
+
+
+@pytest.mark.parametrize(("token", "level"), [("TERMINATE", "suspect"), ("", "info")])
+def test_budget_is_nobodys_fault_where_no_word_ends_the_run(token: str, level: str) -> None:
+    tokens = (token,) if token else ()
+    script = Script().start(contract=Contract(tokens=tokens, max_messages=12))
+    for n in range(12):
+        script.say("ab"[n % 2], f"{WORK[n % 6]} This was part {n} of the count.")
+    assert watched(script.end("limit").events).worst(MODE) == level
 
 
 def test_claim_in_a_script_without_spaces() -> None:

@@ -47,15 +47,23 @@ class Cycle:
         self._alert = alert
         self._past: deque[tuple[Symbol, int]] = deque(maxlen=alert * PERIODS)
         self._run = [0] * (PERIODS + 1)
+        self._going = False  # some count of _run may not be 0
 
     def restart(self) -> None:
         """Forget all steps."""
         self._past.clear()
         self._run = [0] * (PERIODS + 1)
 
-    def observe(self, step: Symbol, row: int) -> tuple[Hit, list[Symbol]] | None:
-        """Take a step in; the hit comes with the steps of the circle."""
+    def observe(self, step: Symbol, row: int, new: bool = False) -> tuple[Hit, list[Symbol]] | None:
+        """Take a step in, ``new`` if none like it was seen; the hit comes with its circle."""
         past = self._past
+        if new:
+            if self._going:
+                self._run = [0] * (PERIODS + 1)
+                self._going = False
+            past.append((step, row))
+            return None
+        self._going = True
         for p in range(2, PERIODS + 1):
             same = len(past) >= p and past[-p][0] == step
             self._run[p] = self._run[p] + 1 if same else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections import OrderedDict, deque
 from itertools import pairwise
 from typing import NamedTuple
@@ -21,17 +22,32 @@ _STRUCTURED = re.compile(r"```.*?(?:```|\Z)|^\s*(?:[|>*+-]|\d+[.)]).*$", re.DOTA
 
 class _Said(NamedTuple):
     cluster: int
+    digest: int
     row: int
     progress: int
+    acts: int
+
+
+_FIELDS = len(_Said._fields)
 
 
 class NearDuplicate:
-    """Rule D: an agent's messages nearly repeat each other and nothing is gained between."""
+    """Rule D: an agent's messages nearly repeat each other and nothing is gained between.
+
+    Where something was gained it is only a suspicion, except for the exact words again and again
+    in a mere talk: no tool, no code and no person between, so what was gained was not theirs.
+    """
 
     def __init__(self, suspect: int, warn: int, alert: int, min_words: int) -> None:
         self._steps = {Severity.SUSPECT: suspect, Severity.WARN: warn, Severity.ALERT: alert}
         self._min_words = min_words
-        self._said: OrderedDict[str, deque[_Said]] = OrderedDict()
+        # The numbers of ``_Said``, one message after the other: a sixth of the size of objects.
+        self._said: OrderedDict[str, array[int]] = OrderedDict()
+        self._acts = 0
+
+    def acted(self) -> None:
+        """A tool or code gave a result, or a person spoke."""
+        self._acts += 1
 
     def observe(self, said: Utterance, signals: Signals) -> Hit | None:
         """Take a message in."""
@@ -40,25 +56,36 @@ class NearDuplicate:
         if any(not call.times for call in said.calls):
             return None  # the same words around a new call are a batch, not a loop
         mine = self._window(said.agent)
-        mine.append(_Said(said.cluster, said.row, signals.progress))
-        same = [s for s in mine if s.cluster == said.cluster]
+        now = _Said(said.cluster, said.digest, max(0, said.row), signals.progress, self._acts)
+        mine.extend(now)
+        del mine[: -AGENT_WINDOW * _FIELDS]
+        if not said.seen:
+            return None
+        every = (_Said(*mine[at : at + _FIELDS]) for at in range(0, len(mine), _FIELDS))
+        same = [s for s in every if s.cluster == said.cluster]
         severity = level(len(same), self._steps)
         if severity is None:
             return None
         if severity > Severity.SUSPECT and same[0].progress != signals.progress:
-            severity = Severity.SUSPECT
+            severity = self._in_mere_talk(said, same)
         return Hit(
             severity,
             f"message:{said.cluster:x}",
             said.agent,
             rows([s.row for s in same]),
-            f"{said.agent} said nearly the same {len(same)} times in its last {len(mine)} messages",
+            f"{said.agent} said nearly the same {len(same)} times in its last "
+            f"{len(mine) // _FIELDS} messages",
         )
 
-    def _window(self, agent: str) -> deque[_Said]:
+    def _in_mere_talk(self, said: Utterance, same: list[_Said]) -> Severity:
+        exact = [s for s in same if s.digest == said.digest and s.acts == self._acts]
+        found = level(len(exact), self._steps) if not said.calls else None
+        return found or Severity.SUSPECT
+
+    def _window(self, agent: str) -> array[int]:
         window = self._said.get(agent)
         if window is None:
-            window = self._said[agent] = deque(maxlen=AGENT_WINDOW)
+            window = self._said[agent] = array("Q")
             if len(self._said) > AGENTS_KEPT:
                 self._said.popitem(last=False)
         else:
@@ -134,10 +161,13 @@ class Degenerate:
 
     def _any_loop(self, text: str) -> bool:
         """Try stretches from three places: a model that got stuck stays stuck to the end."""
-        for share in (0.5, 0.75, 1.0):
-            end = int(len(text) * share)
+        size = len(text)
+        for end in (size, size * 3 // 4, size // 2):
             chunk = text[max(0, end - _CHUNK) : end]
-            if len(chunk) == _CHUNK and chunk.strip() and self._loops(text, chunk):
+            # One search in C tells nearly all texts from those that need a closer look.
+            if text.find(chunk, 0, end - 1) < 0 or len(chunk) < _CHUNK or not chunk.strip():
+                continue
+            if self._loops(text, chunk):
                 return True
         return False
 

@@ -24,7 +24,9 @@ class OpeningReplay:
         self._min_words = min_words
         self._own = 0
         self._opening: frozenset[tuple[str, str, str]] = frozenset()
+        self._words: frozenset[str] = frozenset()
         self._second: frozenset[tuple[str, str, str]] = frozenset()
+        self._second_calls: frozenset[int] = frozenset()
         self._first_row = 0
         self._second_row = 0
         self._replays = 0
@@ -34,15 +36,17 @@ class OpeningReplay:
 
     def observe(self, said: Utterance, signals: Signals, corroborated: bool) -> Hit | None:
         """Take a message in; ``corroborated`` says that the history was seen to shrink."""
-        if said.agent != signals.lead or not said.by_model or not said.digest:
+        if said.agent != signals.lead or not said.by_model:
             return None
+        if not said.digest and not (said.calls and self._own):
+            return None  # the opening has words; a later step may be a bare tool call
         own, self._own = self._own, self._own + 1
         if own < 2:
             self._learn(own, said, signals)
             return None
         if len(self._opening) < MIN_GRAMS:
             return None
-        if said.words >= self._min_words and _share(self._opening, said) >= self._share:
+        if said.words >= self._min_words and self._opens(said):
             return self._opened(said, signals, corroborated)
         self._between += 1
         return self._next(said)
@@ -50,9 +54,17 @@ class OpeningReplay:
     def _learn(self, own: int, said: Utterance, signals: Signals) -> None:
         if own == 0:
             self._opening, self._first_row, self._turn = said.opening, said.row, signals.turns
+            self._words = frozenset(word for gram in self._opening for word in gram)
             return
         self._second, self._second_row = said.opening, said.row
+        self._second_calls = frozenset(call.key for call in said.calls)
         self._between += not self._opening or _share(self._opening, said) < self._share
+
+    def _opens(self, said: Utterance) -> bool:
+        # 3-grams come back with their words: without most of these the dearer test is idle.
+        if len(self._words.intersection(said.start)) < 0.75 * self._share * len(self._words):
+            return False
+        return _share(self._opening, said) >= self._share
 
     def _opened(self, said: Utterance, signals: Signals, corroborated: bool) -> Hit | None:
         between, self._between = self._between, 0
@@ -70,9 +82,12 @@ class OpeningReplay:
 
     def _next(self, said: Utterance) -> Hit | None:
         row, self._pending = self._pending, None
-        if row is None or len(self._second) < MIN_GRAMS:
+        if row is None:
             return None
-        if _share(self._second, said) < self._step_share:
+        same_words = len(self._second) >= MIN_GRAMS and (
+            _share(self._second, said) >= self._step_share
+        )
+        if not same_words and self._second_calls.isdisjoint(call.key for call in said.calls):
             return None
         return self._hit(
             Severity.ALERT, said.agent, (self._first_row, self._second_row, row, said.row)

@@ -113,7 +113,7 @@ class AskedAgain:
         self._own[said.agent] = own + 1
         if len(self._own) > AGENTS_KEPT:
             self._own.popitem(last=False)
-        asks = said.question and said.words >= QUESTION_WORDS and said.seen
+        asks = said.seen and said.words >= QUESTION_WORDS and said.question
         if asks and spoke_last != said.agent and not _COURTESY.search(text[-200:]):
             what = f"asked again at row {said.row} what it had asked before"
             return Hit(

@@ -73,8 +73,9 @@ class Budget:
             return None
         if signals.messages < self._share * limit:
             return None
+        # Who has no word to end the run with is not to blame for using it up.
         return Hit(
-            Severity.SUSPECT,
+            Severity.SUSPECT if signals.endable else Severity.INFO,
             "budget",
             "",
             (signals.index,),

@@ -37,6 +37,7 @@ class Nagger:
         self._min_words = min_words
         self._nags: OrderedDict[str, _Nag] = OrderedDict()
         self._final_by = ""  # who made the latest final statement
+        self._nagging = False  # a program has spoken: somebody there is who may nag
 
     def observe(self, signals: Signals) -> Hit | None:
         """Take an event in."""
@@ -66,7 +67,9 @@ class Nagger:
         return self._hit(said, nag)
 
     def _note_final(self, said: Utterance) -> None:
-        if said.by_model and (said.answer or said.claim or said.unsolvable):
+        if not said.by_model:
+            self._nagging = True
+        elif said.answer or said.claim or (self._nagging and said.unsolvable):
             self._final_by = said.agent
             for agent, nag in self._nags.items():
                 nag.after = nag.after or agent != said.agent

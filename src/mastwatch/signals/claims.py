@@ -9,6 +9,7 @@ from zlib import crc32
 from mastwatch.signals import text as texts
 from mastwatch.signals.vocabulary import (
     FAREWELL,
+    FAREWELL_ASCII,
     REPLAN,
     UNSOLVABLE,
     UNSOLVABLE_STEMS,
@@ -20,6 +21,7 @@ FALLBACK_TOKENS = ("TERMINATE", "###STOP###", "TASK_COMPLETE", "TASK COMPLETED",
 """Looked for when neither the framework nor a prompt says how the run ends."""
 
 CLOSING_CHARS = 250
+TAIL_CHARS = 240
 VERDICT_CHARS = 1000
 MAX_TOKENS = 8
 NUMBERS_KEPT = 256
@@ -81,9 +83,13 @@ def claimed_token(text: str, tokens: tuple[str, ...]) -> str:
     >>> claimed_token('I will say "TERMINATE"', ("TERMINATE",))
     ''
     """
-    token = next((t for t in tokens if t in text), None)
-    if token is None:
-        return "FINAL ANSWER" if _final_line(text) else ""
+    # A claim stands at the end; looking there first spares searching the whole of most texts.
+    end = text if "Warning:" in text[-TAIL_CHARS:] else text[-TAIL_CHARS:]
+    for token in tokens:
+        if token in end:
+            break
+    else:
+        return "FINAL ANSWER" if _final_line(end) else ""
     body = _NOISE.sub("", text).rstrip(_ENDS)
     for token in tokens:
         for end in (body, body.rstrip(".!").rstrip(_ENDS)):
@@ -135,7 +141,7 @@ def farewell(text: str) -> bool:
     """Whether a text is a short farewell that asks for nothing."""
     if not 0 < len(text) < CLOSING_CHARS or "?" in text or "？" in text:
         return False
-    return holds(text.casefold(), FAREWELL)
+    return holds(text.casefold(), FAREWELL_ASCII if text.isascii() else FAREWELL)
 
 
 def verdict(text: str) -> bool:

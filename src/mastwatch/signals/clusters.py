@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
+from itertools import chain
 
 from mastwatch.signals.text import (
     MIN_GRAMS,
@@ -13,7 +14,7 @@ from mastwatch.signals.text import (
     pieces,
     probes,
     similarity,
-    words,
+    tokens,
 )
 
 SIMILAR = 0.8
@@ -22,15 +23,17 @@ EXACT_RING = 16
 """Messages of an agent that are compared by digest."""
 TEXT_RING = 8
 """Messages of an agent that are compared by their texts."""
-TEXTS_KEPT = 80 * 1024
+TEXTS_KEPT = 32 * 1024
 """Bytes of text kept per conversation for that; the oldest go first."""
 AGENTS_KEPT = 24
 """Agents whose recent messages are kept; the longest silent is forgotten."""
-MAYBE_OLD = 0.7
+PIECES_KEPT = 270
+"""Pieces of text in each of two generations that novelty is told by."""
+MAYBE_OLD = 0.85
 """New share above which a message cannot nearly repeat another: most are not compared at all."""
 
+_PROBES, _PROBES_FOUND = 5, 2  # texts alike at .8 share that many but once in a thousand
 _TEMPLATE_FROM = 4  # different messages of an agent before anything can be called its template
-_SLOTS = 1 << 15
 
 
 class _Past:
@@ -47,7 +50,7 @@ class _Agent:
     __slots__ = ("exact", "texts")
 
     def __init__(self) -> None:
-        self.exact: OrderedDict[int, int] = OrderedDict()  # cluster by digest
+        self.exact: dict[int, int] = {}  # cluster by digest, oldest first
         self.texts: deque[_Past] = deque(maxlen=TEXT_RING)
 
 
@@ -77,7 +80,7 @@ class Clusters:
         cluster = cluster or digest
         mine.exact[digest] = cluster
         if len(mine.exact) > EXACT_RING:
-            mine.exact.popitem(last=False)
+            del mine.exact[next(iter(mine.exact))]
         self._keep(mine, _Past(cluster, text[:TEXT_CAP]))
         return cluster, seen
 
@@ -104,28 +107,30 @@ class Clusters:
 def _nearest(agent: _Agent, text: str) -> int:
     """Find the cluster that a text belongs to, or 0."""
     text = text[:TEXT_CAP]
-    fragments, own = probes(text), None
+    fragments = probes(text, _PROBES)
+    own: Grams | None = None
+    template: Grams | None = None
     for past in reversed(agent.texts):
         # Texts of very different length, or without a fragment in common, need no comparing.
         ratio = len(past.text) / (len(text) or 1)
-        if not 0.67 <= ratio <= 1.5 or not may_hold(past.text, fragments):
+        if not 0.67 <= ratio <= 1.5 or not may_hold(past.text, fragments, _PROBES_FOUND):
             continue
-        own = own if own is not None else grams(words(text))
+        own = own if own is not None else grams(tokens(text))
         if len(own) < MIN_GRAMS:
             return 0
-        if _near(own, grams(words(past.text)), agent):
+        other = grams(tokens(past.text))
+        if len(other) < MIN_GRAMS or similarity(own, other) < SIMILAR:
+            continue
+        template = template if template is not None else _template(agent)
+        if _near(own - template, other - template):
             return past.cluster
     return 0
 
 
-def _near(own: Grams, other: Grams, agent: _Agent) -> bool:
-    if len(other) < MIN_GRAMS or similarity(own, other) < SIMILAR:
-        return False
-    template = _template(agent)
-    mine, theirs = own - template, other - template
-    if len(mine) < MIN_GRAMS or len(theirs) < MIN_GRAMS:
-        return True
-    return similarity(mine, theirs) >= SIMILAR
+def _near(mine: Grams, theirs: Grams) -> bool:
+    """Whether two texts that are alike are so without the template, if much is left."""
+    few = len(mine) < MIN_GRAMS or len(theirs) < MIN_GRAMS
+    return few or similarity(mine, theirs) >= SIMILAR
 
 
 def _template(agent: _Agent) -> Grams:
@@ -133,30 +138,32 @@ def _template(agent: _Agent) -> Grams:
     different = {past.cluster: past.text for past in agent.texts if past.text}
     if len(different) < _TEMPLATE_FROM:
         return set()
-    counts = Counter(gram for text in different.values() for gram in grams(words(text)))
+    counts = Counter(chain.from_iterable(grams(tokens(text)) for text in different.values()))
     return {gram for gram, count in counts.items() if count > len(different) // 2}
 
 
 class Novelty:
-    """Remembers the pieces of a run, each by 8 bits in one of 32,768 slots.
+    """Remembers the pieces of a run's texts in two sets.
 
-    A later piece takes an older one's slot: novelty is against the recent past of the run, which
-    for most runs is all of it. One piece in 256 is taken for another.
+    When one is full the older is forgotten: novelty is against the recent past of the run, which
+    for most runs is all of it. Set operations run in C: twice as fast as a Bloom filter's loop.
     """
 
-    __slots__ = ("_slots",)
+    __slots__ = ("_new", "_old")
 
     def __init__(self) -> None:
-        self._slots = bytearray(_SLOTS)
+        self._new: set[bytes] = set()
+        self._old: set[bytes] = set()
 
-    def add(self, text: str) -> float:
-        """Take a text in; return the share of its pieces that was not met before, 0 to 1."""
-        slots, mask = self._slots, _SLOTS - 1
-        fresh = 0
-        found = pieces(text)
-        for piece in found:
-            slot, tag = piece & mask, piece >> 24
-            if slots[slot] != tag:
-                fresh += 1
-                slots[slot] = tag
-        return fresh / len(found) if found else 0.0
+    def add(self, raw: bytes) -> float:
+        """Take a text in; return the share of it that was not met before, 0 to 1."""
+        found, total = pieces(raw)
+        fresh = found - self._new
+        if not fresh:
+            return 0.0
+        if self._old:
+            fresh = fresh - self._old  # not -=: that goes through all of the other set
+        self._new |= found
+        if len(self._new) > PIECES_KEPT:
+            self._old, self._new = self._new, set()
+        return min(1.0, sum(map(len, fresh)) / total) if total else 0.0

@@ -9,8 +9,6 @@ from mastwatch.signals import claims
 from mastwatch.signals import text as texts
 
 OPENING_WORDS = 40
-OPENING_CHARS = 600
-"""Where those words stand; cutting all words of a long message would cost more than the rest."""
 
 ErrorClass = Literal["", "error", "infra"]
 """``infra`` is weather (429, 5xx, timeout, connection): it says nothing about the agent."""
@@ -57,7 +55,7 @@ class Call(NamedTuple):
     poll: bool
     spacer: bool
     finishes: bool
-    argument_words: frozenset[int]
+    argument_words: texts.Hashes[int]
     times: int
 
 
@@ -101,7 +99,8 @@ class Utterance:
         role: As in the event.
         kind: As in the event.
         by_model: A language model wrote it: no tool, no person, no proxy, no opening message.
-        words: Length in words; scripts without spaces count two characters as a word.
+        words: Length in words; scripts without spaces count two characters as a word. Guessed from
+            the length over 400 characters.
         digest: Identity of the exact text; 0 when empty or withheld.
         cluster: Digest of the first of the agent's recent messages this one nearly repeats; its
             own digest when it repeats none.
@@ -143,12 +142,14 @@ class Utterance:
         self.task_overlap = 0.0
 
     @property
+    def start(self) -> list[str]:
+        """Its first 40 words."""
+        return texts.start(self._text, OPENING_WORDS)
+
+    @property
     def opening(self) -> frozenset[tuple[str, str, str]]:
         """Word 3-grams of its first 40 words; empty where no model wrote it."""
-        if not self.by_model:
-            return frozenset()
-        start = texts.words(self._text[:OPENING_CHARS])
-        return frozenset(texts.grams(start[:OPENING_WORDS]))
+        return frozenset(texts.grams(self.start)) if self.by_model else frozenset()
 
     @property
     def closing(self) -> bool:

@@ -13,6 +13,7 @@ from mastwatch.signals.facts import Call, Utterance
 NOVELTY_WORDS = 6
 TASK_WORDS = 12
 NUMERIC_WORDS = 150
+_PROBES, _PROBES_FOUND = 5, 2
 
 
 class Glance(NamedTuple):
@@ -53,12 +54,12 @@ class Reading:
         self._numbers.add(text)
         if count >= TASK_WORDS:
             text = text[: texts.TEXT_CAP]
-            self._task = frozenset(texts.grams(parts))
-            self._task_length, self._task_probes = len(text), texts.probes(text)
+            self._task = frozenset(texts.grams(texts.tokens(text)))
+            self._task_length, self._task_probes = len(text), texts.probes(text, _PROBES)
 
     def result(self, text: str) -> Glance:
         """Take in a tool's result."""
-        fresh = self._novelty.add(text)
+        fresh = self._novelty.add(text.encode("utf-8", "surrogatepass"))
         if self.numeric:
             self._numbers.add(text)
         count = texts.length(text)
@@ -84,12 +85,12 @@ class Reading:
         """
         text = event.text or ""
         said = Utterance(event, text, by_model, texts.length(text), calls)
-        fresh = self._novelty.add(text)
+        raw = text.encode("utf-8", "surrogatepass")
+        fresh = self._novelty.add(raw)
         if said.words >= NOVELTY_WORDS:
             said.novelty = fresh
-        stripped = text.strip()
-        if stripped:
-            said.digest = texts.digest(stripped)
+        if stripped := raw.strip():
+            said.digest = texts.quick_digest(stripped)
             said.cluster, said.seen = self._clusters.add(said.agent, said.digest, text, fresh)
         if self.numeric:
             said.new_numbers = self._numbers.add(text)
@@ -103,9 +104,9 @@ class Reading:
     def _overlap(self, text: str) -> float:
         if not self._task or len(text) < self._task_length // 2:
             return 0.0
-        if not texts.may_hold(text, self._task_probes):
+        if not texts.may_hold(text, self._task_probes, _PROBES_FOUND):
             return 0.0
-        return texts.containment(self._task, texts.grams(texts.words(text)))
+        return texts.containment(self._task, texts.grams(texts.tokens(text)))
 
 
 def _claim(text: str, calls: tuple[Call, ...], tokens: tuple[str, ...]) -> str:

@@ -172,7 +172,9 @@ def _classify(chain: _Chain, hashes: list[int], rest: list[RequestMessage]) -> R
     if n < chain.n and any(_summarises(m) for m in fresh):
         return "compaction"
     same_start = first[: len(chain.first)] == chain.first[: len(first)]
-    if n <= chain.initial + 1 and same_start and chain.grown > chain.initial + 1:
+    # Below the first request's length, a bare beginning of it, or back at it after having grown.
+    below = n < chain.initial and not fresh
+    if n <= chain.initial + 1 and same_start and (below or chain.grown > chain.initial + 1):
         return "reset"
     if chain.task and chain.task not in hashes:
         # A window that slides drops the head, task and all, by design; here only the task went.

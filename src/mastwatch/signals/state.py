@@ -51,6 +51,7 @@ class Signals:
             keeps its value at the first evidence; equal later means nothing was gained between.
         contract: How the run is meant to stop, as its framework says.
         tokens: What ends it when said: of the contract, else mined from prompts, else usual ones.
+        endable: The contract or a prompt names a token, so that agents know how to end the run.
         damaged: Digest of a completion token in a prompt that escapes destroyed, or 0.
         mismatch: A prompt asks for tokens and none of them is one the framework looks for.
         numeric: The task is about numbers.
@@ -74,6 +75,7 @@ class Signals:
         self.progress = 0
         self.contract = Contract()
         self.tokens: tuple[str, ...] = claims.FALLBACK_TOKENS
+        self.endable = False
         self.damaged = 0
         self.mismatch = False
         self.numeric = False
@@ -144,7 +146,8 @@ class Signals:
                 event.index, "", None, event.text, None, said.novelty, said.words
             )
             self._count_result(self.result)
-        self._count_progress(said.novelty)
+        # Who nearly repeats himself has gained nothing, however much an edit tore apart.
+        self._count_progress(None if said.seen else said.novelty)
 
     def _on_call(self, event: ToolCalled) -> None:
         call = self._calls.start(event)
@@ -188,6 +191,7 @@ class Signals:
             self.damaged = self.damaged or claims.damaged(prompt)
         mined = claims.mine_tokens(prompts)
         stated = self.contract.tokens
+        self.endable = self.endable or bool(mined or stated or self.damaged)
         if mined and stated:
             self.mismatch = not any(a in b or b in a for a in mined for b in stated)
         if stated:

@@ -75,6 +75,13 @@ UNSOLVABLE_STEMS = (
 REPLAN = ("new plan", "updated plan", "revised plan", "stalled", "replanning", "re-planning")
 
 
+FAREWELL_ASCII = tuple(phrase for phrase in FAREWELL if phrase.isascii())
+"""Those that an ASCII text can hold."""
+
+
 def holds(text: str, phrases: tuple[str, ...]) -> bool:
     """Whether a casefolded text holds one of the phrases."""
-    return any(phrase in text for phrase in phrases)
+    for phrase in phrases:  # noqa: SIM110 - any() takes twice as long
+        if phrase in text:
+            return True
+    return False
