@@ -63,7 +63,7 @@ class Emitter:
         self._tracer = tracer
         self.content = content or ContentPolicy()
         self.attributes = dict(attributes or {})
-        self._waiting: OrderedDict[tuple[str, str], Core] = OrderedDict()
+        self._waiting: OrderedDict[tuple[str, str], Core | None] = OrderedDict()
         self._lock = threading.Lock()  # protects _waiting
 
     @property
@@ -120,7 +120,9 @@ class Emitter:
             spans = spans and scope.run.spans
             run = Run(self, core, core.new_branch(), scope, framework, spans)
         else:
-            resumed = self._take_waiting(framework, conversation_id)
+            resumed = None
+            if resume or conversation_id:
+                resumed = self._take_waiting(framework, conversation_id)
             if resumed is not None and not resume:
                 self._abandon(resumed, now)
                 resumed = None
@@ -173,10 +175,8 @@ class Emitter:
         return Run(self, core, "", None, framework, spans)
 
     def _take_waiting(self, framework: str, conversation_id: str | None) -> Core | None:
-        if not conversation_id:
-            return None
         with self._lock:
-            return self._waiting.pop((framework, conversation_id), None)
+            return self._waiting.pop((framework, conversation_id or ""), None)
 
     def _abandon(self, core: Core, now: float) -> None:
         """End a paused run whose conversation went on with something else."""
@@ -191,10 +191,11 @@ class Emitter:
 
     def put_waiting(self, framework: str, core: Core) -> None:
         """Keep a paused run until its conversation is resumed."""
-        if not core.conversation_id:
-            return  # nothing to find it by
+        key = (framework, core.conversation_id or "")
         with self._lock:
-            self._waiting[framework, core.conversation_id] = core
+            # Of two paused runs without an id nobody can tell which one is resumed.
+            nameless = not core.conversation_id and key in self._waiting
+            self._waiting[key] = None if nameless else core
             while len(self._waiting) > MAX_WAITING:
                 self._waiting.popitem(last=False)
 
