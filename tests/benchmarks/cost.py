@@ -44,8 +44,9 @@ def import_seconds(module: str) -> float:
     return statistics.median(a - b for a, b in pairs)
 
 
-def texts(words: int) -> list[str]:
-    rng = random.Random(words)
+def texts(words: int, turn: int) -> list[str]:
+    """New text each round: repeated text would measure the path of a loop."""
+    rng = random.Random(words * 1_000 + turn)
     return [" ".join(rng.choices(WORDS, k=words)) for _ in range(PER_ROUND)]
 
 
@@ -100,8 +101,8 @@ def compare(sides: dict[str, Callable[[str, int], None]], words: int) -> dict[st
     """Microseconds per message of each side, in turn, round by round."""
     times: dict[str, list[float]] = {name: [] for name in sides}
     index = 0
-    for _ in range(ROUNDS):
-        corpus = texts(words)
+    for turn in range(ROUNDS):
+        corpus = texts(words, turn)
         for name, one in sides.items():
             for text in corpus:
                 began = time.perf_counter_ns()
@@ -119,7 +120,7 @@ def main() -> None:
     trace.set_tracer_provider(provider)
     tracer = provider.get_tracer("bench")
     with mastwatch.instrument(registry=prometheus_client.CollectorRegistry()):
-        for words in (20, 200, 1_000):
+        for words in (20, 130, 200, 1_000):  # 130 words are about 800 bytes
             with mastwatch.run("bench"):
                 sides = {
                     "bare span, same attributes": bare(tracer, trace.get_current_span()),
