@@ -27,8 +27,8 @@ class LangChainInstrumentor(Instrumentor):
     limit is not in the run's contract: it shows only once a node is at work.
 
     Callbacks hold no context, so a library that is called in a node or a tool starts a run of its
-    own, as does a model that a node calls in a bare thread pool. On Python 3.10 an async node must
-    pass its config on, or LangChain itself loses the connection.
+    own, as does a model that a node calls in a bare thread pool. On Python 3.10
+    LangChain loses who calls in async nodes; the present task tells it instead.
 
     Nothing is patched: one handler joins every callback manager by a configure hook, so graphs
     made earlier, apps that pass no callbacks, and bare threads are seen as well.

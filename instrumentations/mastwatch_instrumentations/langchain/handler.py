@@ -12,6 +12,7 @@ from langchain_core.outputs import LLMResult
 
 from mastwatch.guard import guard
 from mastwatch.spans.emit import Emitter
+from mastwatch_instrumentations.langchain import parents
 from mastwatch_instrumentations.langchain.calls import Calls
 from mastwatch_instrumentations.langchain.chains import Chains
 from mastwatch_instrumentations.langchain.outcomes import Ending
@@ -74,14 +75,16 @@ class MastwatchHandler(BaseCallbackHandler):
         """Begin a run, a node or a chain inside one."""
         with guard("langchain.chain_start"):
             if self._watching():
-                name = _name(serialized, kwargs)
-                self._chains.begin(run_id, parent_run_id, name, tags, metadata or {}, inputs)
+                name, caller = _name(serialized, kwargs), parents.caller(parent_run_id)
+                self._chains.begin(run_id, caller, name, tags, metadata or {}, inputs)
+                parents.began(run_id)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """End it."""
         with guard("langchain.chain_end"):
             step = self._step(run_id)
             if step is not None:
+                _ended(step)
                 self._chains.end(step, outputs)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
@@ -89,6 +92,7 @@ class MastwatchHandler(BaseCallbackHandler):
         with guard("langchain.chain_error"):
             step = self._step(run_id)
             if step is not None:
+                _ended(step)
                 self._chains.fail(step, error)
 
     def on_chat_model_start(
@@ -136,7 +140,7 @@ class MastwatchHandler(BaseCallbackHandler):
     ) -> None:
         self._calls.begin_model(
             run_id,
-            parent_run_id,
+            parents.caller(parent_run_id),
             request,
             metadata or {},
             more.get("invocation_params") or {},
@@ -175,18 +179,20 @@ class MastwatchHandler(BaseCallbackHandler):
             if self._watching():
                 self._calls.begin_tool(
                     run_id,
-                    parent_run_id,
+                    parents.caller(parent_run_id),
                     _name(serialized, kwargs),
                     input_str if inputs is None else inputs,
                     kwargs.get("tool_call_id"),
                     metadata or {},
                 )
+                parents.began(run_id)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """End a tool call."""
         with guard("langchain.tool_end"):
             step = self._step(run_id)
             if step is not None:
+                _ended(step)
                 self._calls.end_tool(step, output)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
@@ -194,8 +200,13 @@ class MastwatchHandler(BaseCallbackHandler):
         with guard("langchain.tool_error"):
             step = self._step(run_id)
             if step is not None:
+                _ended(step)
                 self._calls.fail_tool(step, error)
 
 
 def _name(serialized: dict[str, Any] | None, kwargs: dict[str, Any]) -> str:
     return str((serialized or {}).get("name") or kwargs.get("name") or "")
+
+
+def _ended(step: Step) -> None:
+    parents.ended(step.run_id, step.parent.run_id if step.parent is not None else None)
