@@ -103,6 +103,15 @@ def test_each_failure_is_flagged_while_its_run_goes_on(bench, name, mode) -> Non
     assert mode in {e.attributes.get("mastwatch.finding.mode") for e in fired}
 
 
+def test_hooks_in_place_are_told(bench) -> None:
+    text = bench.metrics()
+    hooks = ("autogen", "ConversableAgent.initiate_chat"), ("langchain", "configure_hook")
+    for framework, hook in hooks:
+        line = f'mastwatch_hook_status{{framework="{framework}",hook="{hook}"}} 1.0'
+        assert line in text
+    assert "} 0.0" not in "".join(x for x in text.splitlines() if x.startswith("mastwatch_hook"))
+
+
 def test_a_healthy_run_stays_below_warn(bench) -> None:
     play("langgraph_healthy")
     assert [f for f, _ in bench.findings if f.severity >= mastwatch.Severity.WARN] == []

@@ -50,6 +50,11 @@ class AutoGenInstrumentor(Instrumentor):
 
     def __init__(self) -> None:
         self._patches: Patches | None = None
+        self._status: dict[str, bool] = {}
+
+    def hooks(self) -> dict[str, bool]:
+        """Each patched method, and whether this autogen has it."""
+        return dict(self._status)
 
     @classmethod
     def version(cls) -> tuple[str, str] | None:
@@ -87,6 +92,7 @@ class AutoGenInstrumentor(Instrumentor):
         hooks = Hooks(Tracker(emitter, load()))
         self._patches = Patches()
         hooks.install(self._patches)
+        self._status = hooks.status
 
     def uninstall(self) -> None:
         """Make the hooks inert and unwrap what is still on top."""

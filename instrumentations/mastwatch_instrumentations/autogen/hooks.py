@@ -35,16 +35,17 @@ class Hooks:
         self._library = tracker.library
         self._models = Models(tracker)
         self._tools = Tools(tracker)
+        self.status: dict[str, bool] = {}
 
     def install(self, patches: Patches) -> None:
         """Patch the classes; what a version does not have is left out."""
         library = self._library
-        missing = []
         for owner, name, hook in self._sites():
-            if owner is not None and not patches.wrap(owner, name, hook):
-                missing.append(f"{owner.__name__}.{name}")
+            if owner is not None:
+                self.status[f"{owner.__name__}.{name}"] = patches.wrap(owner, name, hook)
         for response in library.responses:
             patches.wrap(response, "__init__", after("autogen.launch", self._launched))
+        missing = [name for name, in_place in self.status.items() if not in_place]
         if missing:
             _log.debug("mastwatch: this autogen has no %s; seeing less", ", ".join(missing))
 

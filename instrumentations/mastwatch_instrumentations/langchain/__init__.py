@@ -45,6 +45,10 @@ class LangChainInstrumentor(Instrumentor):
         self._handler: MastwatchHandler | None = None
         self._hook: ContextVar[Any] | None = None
 
+    def hooks(self) -> dict[str, bool]:
+        """The one hook there is."""
+        return {"configure_hook": self._hook is not None}
+
     def install(self, emitter: Emitter) -> None:
         """Let the handler join all callback managers from now on."""
         if self._handler is not None:
