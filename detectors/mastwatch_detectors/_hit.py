@@ -19,6 +19,7 @@ class Hit(NamedTuple):
     agent: str
     evidence: tuple[int, ...]
     explanation: str
+    owner: str | None = None
 
 
 def worst(hits: Iterable[Hit | None]) -> Hit | None:

@@ -143,6 +143,7 @@ class StepRepetition(Detector):
                 agent=hit.agent,
                 evidence=hit.evidence,
                 explanation=hit.explanation,
+                owner=hit.owner,
             )
         return self._retries(signals)
 

@@ -49,6 +49,7 @@ class Detector:
         agent: str,
         evidence: tuple[int, ...],
         explanation: str,
+        owner: str | None = None,
     ) -> Finding:
         """Build a Finding at the present row.
 
@@ -60,8 +61,11 @@ class Detector:
             agent: Who shows the fault; empty where no single agent does.
             evidence: Rows of the transcript that show it.
             explanation: One sentence of agents, tools, counts and indices; never message text.
+            owner: Who the episode goes by, where one episode takes in several agents in turn;
+                ``agent`` unless given.
         """
-        parts = "\x1f".join((self.mode, self.name, agent, key))
+        named = agent if owner is None else owner
+        parts = "\x1f".join((self.mode, self.name, named, key))
         return Finding(
             mode=self.mode,
             severity=severity,

@@ -11,17 +11,19 @@ from mastwatch_detectors._hit import Hit, level, rows
 
 WINDOW = 32
 KEYS_KEPT = 64
+AGENTS_NAMED = 8
 ALIKE_ARGUMENTS = 0.6
 
 
 class _Streak:
-    __slots__ = ("digest", "epoch", "infra", "rows")
+    __slots__ = ("agents", "digest", "epoch", "infra", "rows")
 
     def __init__(self) -> None:
         self.digest = 0
         self.epoch = -1
         self.infra = 0
         self.rows: list[int] = []
+        self.agents: list[str] = []  # who made the calls, in the order of their first
 
 
 class StuckCall:
@@ -73,16 +75,21 @@ class StuckCall:
         return Hit(
             severity,
             f"call:{call.key:x}",
-            call.agent,
+            streak.agents[0] if len(streak.agents) == 1 else "",
             rows(streak.rows),
-            f"{call.agent or 'An agent'} called {call.tool} {times} times with the same arguments "
+            f"{_names(streak.agents)} called {call.tool} {times} times with the same arguments "
             f"and it {what} each time",
+            streak.agents[0],
         )
 
     def _count(self, streak: _Streak, result: Result) -> None:
         if streak.digest != result.digest or streak.epoch != self._epoch:
-            streak.digest, streak.epoch, streak.rows = result.digest, self._epoch, []
+            streak.digest, streak.epoch = result.digest, self._epoch
+            streak.rows, streak.agents = [], []
         streak.rows.append(result.row)
+        agent = result.call.agent if result.call else ""
+        if agent not in streak.agents and len(streak.agents) < AGENTS_NAMED:
+            streak.agents.append(agent)
         if len(streak.rows) > 64:
             del streak.rows[1]
 
@@ -98,6 +105,14 @@ class StuckCall:
 
     def _others_poll(self, key: int) -> bool:
         return any(changed and other != key for other, changed in self._changes)
+
+
+def _names(agents: list[str]) -> str:
+    """Name who called: ``ann``, ``ann and ben``, ``ann, ben and cleo``."""
+    names = sorted(agent or "an agent" for agent in agents)
+    if len(names) == 1:
+        return agents[0] or "An agent"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 class ChurningCall:

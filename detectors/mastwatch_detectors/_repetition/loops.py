@@ -31,17 +31,17 @@ class Loops:
         self._previous = symbol
 
     def join(self, symbol: Symbol, circle: list[Symbol], hit: Hit) -> Hit:
-        """Rename a hit after the loop its step belongs to."""
+        """Name the episode after the loop its step belongs to; the hit still says who did what."""
         loop = None
         for member in (symbol, *circle, self._previous):
             if member is not None and member in self._loops:
                 loop = self._loops[member]
                 break
-        loop = loop or (hit.key, hit.agent)
+        loop = loop or (hit.key, hit.agent if hit.owner is None else hit.owner)
         for member in (symbol, *circle):
             self._loops[member] = loop
             self._loops.move_to_end(member)
         while len(self._loops) > KEPT:
             self._loops.popitem(last=False)
         self._previous = symbol
-        return hit._replace(key=loop[0], agent=loop[1])
+        return hit._replace(key=loop[0], owner=loop[1])

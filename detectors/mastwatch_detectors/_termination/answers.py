@@ -10,6 +10,8 @@ from mastwatch.signals import Signals
 from mastwatch_detectors._hit import Hit
 
 ANSWERS_KEPT = 32
+BUDGET_FLOOR = 6
+"""Messages before which no budget is said to be nearly gone: a short chat is meant to be short."""
 
 
 class _Stated(NamedTuple):
@@ -71,7 +73,7 @@ class Budget:
         said = signals.utterance
         if claimed or said is None or said.claim or not limit or limit < 2:
             return None
-        if signals.messages < self._share * limit:
+        if signals.messages < max(BUDGET_FLOOR, self._share * limit):
             return None
         # Who has no word to end the run with is not to blame for using it up.
         return Hit(

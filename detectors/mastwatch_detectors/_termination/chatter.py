@@ -8,6 +8,8 @@ from mastwatch.findings import Severity
 from mastwatch.signals import Signals, Utterance
 from mastwatch_detectors._hit import Hit, level, rows
 
+AGENTS_KEPT = 64
+
 
 class Goodbyes:
     """Rule T4: farewells, or empty messages, one after the other."""
@@ -18,15 +20,20 @@ class Goodbyes:
         self._rows: list[int] = []
         self._agents: set[str] = set()
         self._empty: list[int] = []
+        self._silent: set[str] = set()  # who sent those
+        self._heard: set[str] = set()  # who has said anything in this run
 
     def observe(self, signals: Signals, text: str | None) -> Hit | None:
         """Take an event in; ``text`` is the message's, None when withheld."""
         said = signals.utterance
         if signals.human or signals.calls or signals.result is not None:
-            self._rows, self._agents, self._empty = [], set(), []
+            self._rows, self._agents = [], set()
+            self._empty, self._silent = [], set()
             return None
         if said is None or said.kind == "system":
             return None
+        if len(self._heard) < AGENTS_KEPT:
+            self._heard.add(said.agent)
         empty = text is not None and not said.digest
         return self._emptiness(said, empty) or self._farewell(said, empty)
 
@@ -51,10 +58,11 @@ class Goodbyes:
 
     def _emptiness(self, said: Utterance, empty: bool) -> Hit | None:
         if not empty or said.role in ("system", "tool"):
-            self._empty = []
+            self._empty, self._silent = [], set()
             return None
         self._empty = [*self._empty[-31:], said.row]
-        severity = level(len(self._empty), self._empty_steps)
+        self._silent.add(said.agent)
+        severity = level(self._going_round(), self._empty_steps)
         if severity is None:
             return None
         return Hit(
@@ -64,6 +72,18 @@ class Goodbyes:
             rows(self._empty),
             f"{len(self._empty)} empty messages in a row, the latest by {said.agent}",
         )
+
+
+    def _going_round(self) -> int:
+        """How many empty messages count.
+
+        Two silent proxies that have their turn one after the other in a group are no loop. It is
+        one when all who take part are silent, or when one has nothing to say for the second time
+        and nobody said anything in between.
+        """
+        if self._silent == self._heard:
+            return len(self._empty)
+        return len(self._empty) - len(self._silent) + 1
 
 
 class Verdicts:

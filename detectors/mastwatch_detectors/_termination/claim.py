@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from mastwatch.events import Contract
 from mastwatch.findings import Severity
 from mastwatch.signals import Signals, Utterance
 from mastwatch_detectors._hit import Hit, level, rows
 
 ECHO_WORDS = 8
+_MARKER = "FINAL ANSWER"
+_SPEAKERS_KEPT = 64
 _VOTERS_KEPT = 16
 
 
@@ -15,18 +18,24 @@ class AfterClaim:
 
     A person's message reopens the run. Where the contract asks for several votes the run is
     claimed once as many agents have spoken.
+
+    An answer marker that no contract names may be how one station of a pipeline ends its part: as
+    long as only stations that had not spoken before follow, once each, it is ``SUSPECT`` at most.
     """
 
     def __init__(self, work_warn: int, work_alert: int, echo_info: int, echo_warn: int) -> None:
         self._work_steps = {Severity.WARN: work_warn, Severity.ALERT: work_alert}
         self._echo_steps = {Severity.INFO: echo_info, Severity.WARN: echo_warn}
         self._voters: dict[str, int] = {}
+        self._spoken: set[str] = set()
+        self._speaker = ""  # whose turn it is
         self.reopen()
 
     def reopen(self) -> None:
         """Forget the claim: a person wants more."""
         self._voters.clear()
         self._token = ""
+        self._pipeline = False  # ended by a marker, and only new stations spoke since
         self._agent: str | None = None
         self._rows: list[int] = []
         self._work = self._echo = 0
@@ -43,9 +52,12 @@ class AfterClaim:
             self.reopen()
             return None
         if not self.claimed:
+            self._note_speakers(signals)
             self._vote(signals)
             return None
         said = signals.utterance
+        if said is None or said.kind != "system":
+            self._note_speakers(signals)
         if said is not None and said.kind == "system":
             return None
         calls = [call for call in signals.calls if not call.finishes]
@@ -56,20 +68,35 @@ class AfterClaim:
             return None if signals.result.call is not None else self._echoed("", signals.index)
         return None if said is None else self._spoke(said)
 
+    def _note_speakers(self, signals: Signals) -> None:
+        said = signals.utterance
+        agents = [call.agent for call in signals.calls] if said is None else [said.agent]
+        for agent in agents:
+            if agent == self._speaker:
+                continue
+            self._speaker = agent
+            full = len(self._spoken) >= _SPEAKERS_KEPT
+            if agent in self._spoken or full:
+                self._pipeline = False
+            if not full:
+                self._spoken.add(agent)
+
     def _vote(self, signals: Signals) -> None:
         said = signals.utterance
         if said is not None and said.claim:
-            self._add(said.agent, said.claim, said.row, signals.contract.votes)
+            self._add(said.agent, said.claim, said.row, signals.contract)
         for call in signals.calls:
             if call.finishes:
-                self._add(call.agent, call.tool, call.row, signals.contract.votes)
+                self._add(call.agent, call.tool, call.row, signals.contract)
 
-    def _add(self, agent: str, token: str, row: int, votes: int) -> None:
+    def _add(self, agent: str, token: str, row: int, contract: Contract) -> None:
         if len(self._voters) < _VOTERS_KEPT:
             self._voters[agent] = row
-        if len(self._voters) >= min(votes, _VOTERS_KEPT):
+        if len(self._voters) >= min(contract.votes, _VOTERS_KEPT):
             self._token = token
             self._rows = [row]
+            self._pipeline = token == _MARKER and _MARKER not in contract.tokens
+            self._speaker = ""
 
     def _spoke(self, said: Utterance) -> Hit | None:
         canned = said.kind in ("auto_reply", "code") or said.role == "tool"
@@ -99,7 +126,7 @@ class AfterClaim:
         if severity is None:
             return None
         return Hit(
-            severity,
+            min(severity, Severity.SUSPECT) if self._pipeline else severity,
             f"claim:{self._token}",
             self._agent,
             rows(self._rows),

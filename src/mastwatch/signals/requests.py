@@ -178,10 +178,20 @@ def _classify(chain: _Chain, hashes: list[int], rest: list[RequestMessage]) -> R
         return "reset"
     if chain.task and chain.task not in hashes:
         # A window that slides drops the head, task and all, by design; here only the task went.
-        return "trim" if chain.n + len(fresh) - n > 1 else "task_lost"
+        return "task_lost" if _only_task_went(chain, hashes) else "trim"
     if n < chain.n:
         return "trim"
     return "tail_rewrite" if same_start else "fresh"
+
+
+def _only_task_went(chain: _Chain, hashes: list[int]) -> bool:
+    """Whether all that stood behind the task moved up by one; counts would not do.
+
+    In a window that slides over "go on" and "go on" hardly any message is new.
+    """
+    end = chain.n - 1
+    behind = chain.ring.tolist()[-end:] if end else []
+    return hashes[end - len(behind) : end] == behind
 
 
 def _summarises(message: RequestMessage) -> bool:
@@ -191,14 +201,16 @@ def _summarises(message: RequestMessage) -> bool:
 
 def _keep(chain: _Chain, hashes: list[int], change: RequestChange) -> None:
     if change in ("first", "fresh"):
+        # Where messages stayed a window has slid on: what stands first now is not the task.
+        slid = bool(chain.n) and not {*chain.ring}.isdisjoint(hashes)
         chain.initial = len(hashes)
         chain.first = tuple(hashes[:FIRST])
-        chain.task = hashes[0] if hashes else 0
+        chain.task = hashes[0] if hashes and not slid else 0
         chain.grown = 0
     elif change == "reset":
         chain.grown = 0
-    elif change == "task_lost":
-        chain.task = 0  # said once
+    elif change in ("task_lost", "trim") and chain.task not in hashes:
+        chain.task = 0  # said once; and what slid out of the window is not lost again
     chain.n = len(hashes)
     chain.grown = max(chain.grown, chain.n)
     chain.prefix = hash(tuple(hashes))
