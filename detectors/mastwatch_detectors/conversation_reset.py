@@ -92,6 +92,7 @@ class ConversationReset(Detector):
         self._spoke: deque[str] = deque(maxlen=AGENTS_KEPT)
         self._starts: deque[int] = deque(maxlen=8)  # digests of lines before the first turn
         self._corroborated = False
+        self._lost_row, self._lost_by = 0, ""  # of the latest history that was lost
         self._restarts = 0
         self._restart_row = 0
         self._latest: dict[str, int] = {}  # row at which R2, R3, R4 last held
@@ -102,7 +103,7 @@ class ConversationReset(Detector):
         hits = [
             self._request(signals),
             self._lifecycle(signals),
-            self._near("R3", self._task.observe(signals), signals),
+            self._near("R3", self._reissue(signals), signals),
         ]
         if said is not None and isinstance(event, MessageSent):
             hits.append(self._near("R4", self._asked.observe(said, event.text), signals))
@@ -116,8 +117,16 @@ class ConversationReset(Detector):
                 agent=hit.agent,
                 evidence=hit.evidence,
                 explanation=hit.explanation,
+                owner=hit.owner,
             )
         return self._by_design(signals)
+
+    def _reissue(self, signals: Signals) -> Hit | None:
+        near = self._corroborated and signals.index - self._lost_row <= NEAR_ROWS
+        hit = self._task.observe(signals, near)
+        if hit is not None and hit.severity >= Severity.ALERT:
+            return hit._replace(key=self._restart(signals), owner=self._lost_by)
+        return hit
 
     def _replay(self, said: Utterance, signals: Signals) -> Hit | None:
         if said.by_model and said.agent not in self._spoke:
@@ -134,7 +143,7 @@ class ConversationReset(Detector):
         if request is None or request.change not in _LOST or signals.finished is not None:
             return None
         severity, what = _LOST[request.change]
-        self._corroborated = True
+        self._lost(request.agent, signals)
         counts = f" ({request.before} messages before, {request.messages} now)"
         return Hit(
             severity,
@@ -159,8 +168,11 @@ class ConversationReset(Detector):
             return None
         if not happened or signals.finished is not None:
             return None
-        self._corroborated = True
+        self._lost(agent, signals)
         return Hit(Severity.SUSPECT, self._restart(signals), agent, (signals.index,), what)
+
+    def _lost(self, agent: str, signals: Signals) -> None:
+        self._corroborated, self._lost_row, self._lost_by = True, signals.index, agent
 
     def _restart(self, signals: Signals) -> str:
         """Key of the present restart: what several rules see within a few rows is one."""

@@ -21,11 +21,16 @@ class TerminationUnawareness(Detector):
     Rules; the most severe speaks:
 
     - T1, after the claim: an agent said the completion token (alone on the last line or after a
-      finished sentence) or called a finishing tool, and the run goes on.
-    - T2, budget: most messages are spent and nobody has ended the run; only ``SUSPECT``, and
-      ``INFO`` where the limit is the only end there is: no token in contract or prompts.
-    - T3, nagger: a proxy repeats its exact words while its partner has nothing left to do.
-    - T4, goodbyes: farewells, or empty messages, in a row.
+      finished sentence) or called a finishing tool, and the run goes on. After ``FINAL ANSWER``,
+      where no contract names it, only ``SUSPECT`` while each later agent is new and speaks once.
+    - T2, budget: most messages are spent, 6 at least, and nobody has ended the run; only
+      ``SUSPECT``, and ``INFO`` where the limit is the only end there is: no token in contract or
+      prompts.
+    - T3, nagger: a proxy repeats its exact words while its partner has nothing left to do; only
+      ``SUSPECT`` while the partner, at a task that is not about numbers, goes on in new words and
+      has made no final statement.
+    - T4, goodbyes: farewells, or empty messages, in a row. Proxies of a group that have nothing
+      to say in their turn are none.
     - T5, answered already: a final value is stated again after several turns.
     - T6, chatter: agents confirm each other and bring nothing new (numeric tasks).
 

@@ -130,3 +130,26 @@ def test_explanations_hold_no_message_text() -> None:
     for finding in findings:
         for text in (AGAIN, "outer bar", "four metres of water"):
             assert not any(text[i : i + 12] in finding.explanation for i in range(len(text) - 11))
+
+
+def test_finding_names_the_agent_it_speaks_of_and_the_loop_stays_one_episode() -> None:
+    script = Script().start()
+    for n in range(15):
+        script.say(("ann", "ben", "cleo")[n % 3], other(n % 3))
+    seen = watched(script.events)
+    named = {f.agent for f in seen.findings if f.mode == MODE}
+    assert {"ann", "cleo"} <= named
+    for finding in seen.findings:
+        assert not finding.agent or finding.agent in finding.explanation
+    assert seen.episodes(MODE) == 1
+
+
+def test_one_call_stuck_between_two_agents_names_both() -> None:
+    script = Script().start()
+    for n in range(5):
+        agent = ("ben", "ann")[n % 2]
+        script.say(agent, other(n)).call("search", {"q": "tides"}, "no table found", agent=agent)
+    found = [f for f in watched(script.events).findings if f.mode == MODE]
+    assert found[0].agent == ""
+    assert found[0].explanation.startswith("ann and ben called search 3 times")
+    assert len({f.episode for f in found}) == 1

@@ -271,3 +271,64 @@ def test_lead_that_works_by_calls_restarts_with_its_call(same: bool) -> None:
 def test_request_cut_below_its_first_length_is_a_reset() -> None:
     script = requests(history(3), history(4), history(0))
     assert watched(script.events).worst(MODE) == "alert"
+
+
+def window(*lines: str, width: int) -> Script:
+    """A request per reply, cut to its last messages as AG2's MessageHistoryLimiter cuts it."""
+    said: History = [("user", TASK)]
+    script = Script().start(TASK).task(TASK)
+    for line in lines:
+        script.asks("navigator", ("system", "You navigate."), *said[-width:])
+        script.say("navigator", line).say("mate", "go on", kind="auto_reply")
+        said += [("assistant", line), ("user", "go on")]
+    return script
+
+
+@pytest.mark.parametrize("width", [3, 5])
+def test_window_that_slides_over_words_said_again_has_not_lost_the_task(width: int) -> None:
+    lines = [f"Leg {n} runs {n * 3} miles along the coast." for n in range(9)]
+    seen = watched(window(*lines, width=width).events)
+    assert seen.worst(MODE) == "silent", seen.findings
+    assert seen.named("compaction") == 1
+
+
+def test_task_alone_is_lost_from_a_long_history() -> None:
+    long = history(40)
+    seen = watched(requests(history(38), long, [long[0], *long[2:]]).events)
+    assert seen.worst(MODE) == "warn"
+
+
+def opened_by(agent: str, opener: str, *, cleared: bool, again: str = "") -> Script:
+    """AG2: ``initiate_chat(message=...)`` says the lead's first words for it, without its model.
+
+    The worker has no model and speaks before the lead's is called.
+    """
+    script = Script().start(opener).say(agent, opener, kind="opener", role="user")
+    for n, line in enumerate((*LATER, again or opener, LATER[0])):
+        script.say("worker", f"Part {n} is ready: it holds {n * 7 + 2} entries of the pilot book.")
+        if cleared and n == 3:
+            script.clears("lead")
+        script.asks("lead", ("user", f"request {n}")).say("lead", line)
+    return script
+
+
+@pytest.mark.parametrize(
+    ("opener", "cleared", "expected"),
+    [(OPENING, True, "alert"), ("Gather the figures.", True, "alert"), (OPENING, False, "alert")],
+)
+def test_opener_is_the_leads_opening(opener: str, cleared: bool, expected: str) -> None:
+    seen = watched(opened_by("lead", opener, cleared=cleared).events)
+    assert seen.worst(MODE) == expected, seen.findings
+    assert seen.episodes(MODE) == 1
+
+
+def test_opener_of_another_agent_is_not_the_leads_opening() -> None:
+    seen = watched(opened_by("owner", OPENING, cleared=True, again=SECOND).events)
+    assert seen.worst(MODE) == "suspect", seen.findings
+
+
+def test_task_given_again_after_a_history_was_dropped_is_a_reset() -> None:
+    script = Script().start(TASK).task(TASK)
+    script.say("navigator", OPENING).say("mate", LATER[0]).clears("navigator").task(TASK)
+    seen = watched(script.events)
+    assert (seen.worst(MODE), seen.episodes(MODE)) == ("alert", 1)

@@ -20,6 +20,12 @@ WORK = [
     "Some letters have worn away, which is why the pilots keep a drawing of their own.",
     "That drawing hangs in the office behind the crane, where nobody is before noon.",
 ]
+STUCK = [
+    "The berths of the northern mole are missing from my list, so somebody has to count them.",
+    "Somebody has to count the berths, since those of the northern mole are missing from my list.",
+    "On my list the northern mole is missing, and its berths somebody has to count.",
+    "As the northern mole is missing from my list, somebody has to count its berths.",
+]
 NAG = "Please go on until you have an answer to the question."
 
 
@@ -192,8 +198,7 @@ def test_nagger_fires_at_the_third_nag_or_the_second_after_a_final_answer(
 ) -> None:
     script = run()
     for n in range(3):
-        ending = "It cannot be solved." if final else "I go on."
-        script.say("solver", f"{WORK[n]} {ending}").proxy(NAG)
+        script.say("solver", f"{WORK[n]} It cannot be solved." if final else STUCK[n]).proxy(NAG)
     assert watched(script.events).at(MODE, Severity.WARN) == row
 
 
@@ -294,7 +299,7 @@ def test_program_that_repeats_itself_is_told_from_a_model_by_its_model_calls() -
     """Live chats give proxies the role of assistants; only model calls tell them apart."""
     script = run()
     for n in range(3):
-        script.asks("solver", ("user", f"question {n}")).say("solver", WORK[n]).say("proxy", NAG)
+        script.asks("solver", ("user", f"question {n}")).say("solver", STUCK[n]).say("proxy", NAG)
     seen = watched(script.events)
     assert (seen.worst(MODE), seen.worst("FM-1.3")) == ("warn", "silent")
 
@@ -303,3 +308,101 @@ def test_second_conversation_in_a_run_is_not_the_first_going_on() -> None:
     script = run().say("solver", "The sum is 31. TERMINATE")
     script.start("Count the lamps.").task("Count the lamps of both moles.").say("solver", WORK[0])
     assert watched(script.events).worst(MODE) == "silent"
+
+
+def test_proxy_set_up_to_say_go_on_is_no_nagger_while_the_work_goes_on() -> None:
+    """A canned "please go on" every second turn, and each reply brings something new."""
+    script = run("Write about the harbour in six parts.")
+    for part in WORK:
+        script.say("writer", part).say("proxy", NAG, kind="auto_reply", role="user")
+    seen = watched(script.say("writer", "That was the last part. TERMINATE").end().events)
+    assert seen.worst(MODE) == "suspect", seen.findings
+
+
+def test_work_that_runs_dry_makes_a_nagger() -> None:
+    script = run()
+    for text in (*WORK[:3], *STUCK):
+        script.say("solver", text).proxy(NAG)
+    seen = watched(script.events)
+    assert seen.at(MODE, Severity.WARN) in (10, 12, 14), seen.findings
+
+
+def group_turns(*texts: tuple[str, str]) -> Script:
+    script = run()
+    for agent, text in texts:
+        proxy = agent.startswith("proxy")
+        script.say(agent, text, kind="auto_reply" if proxy else "reply")
+    return script
+
+
+def test_silent_proxies_in_a_group_have_their_turn_and_no_loop() -> None:
+    rounds = [
+        turn
+        for n in range(3)
+        for turn in (("a", WORK[n]), ("b", WORK[n + 3]), ("proxy1", ""), ("proxy2", ""))
+    ]
+    assert watched(group_turns(*rounds).end().events).worst(MODE) == "silent"
+    # Nor when the proxies come before any model.
+    assert watched(group_turns(*rounds[2:]).end().events).worst(MODE) == "silent"
+
+
+def test_silent_proxies_that_only_have_each_other_are_a_loop() -> None:
+    turns = [("a", WORK[0]), ("b", WORK[1]), *[("proxy1", ""), ("proxy2", "")] * 3]
+    seen = watched(group_turns(*turns).events)
+    assert (seen.at(MODE, Severity.WARN), seen.at(MODE, Severity.ALERT)) == (5, 6)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4])
+def test_short_chat_is_not_said_to_run_out(limit: int) -> None:
+    contract = Contract(tokens=("TERMINATE",), max_messages=limit)
+    script = Script().start(contract=contract).task("Count the berths of both moles.")
+    for n in range(limit):
+        script.say("ab"[n % 2], WORK[n])
+    assert watched(script.end("limit").events).findings == ()
+
+
+def stations(*after: str) -> Script:
+    """A pipeline whose first station ends its part with an answer marker."""
+    script = run("May the mole be built on?").say("lawyer", "FINAL ANSWER: the law allows it.")
+    for n, agent in enumerate(after):
+        script.say(agent, WORK[n])
+    return script.end()
+
+
+@pytest.mark.parametrize(
+    ("after", "level"),
+    [
+        (("editor",), "suspect"),
+        (("editor", "printer", "clerk"), "suspect"),
+        (("editor", "editor"), "suspect"),
+        (("lawyer",), "warn"),
+        (("editor", "lawyer"), "alert"),
+        (("editor", "printer", "editor"), "alert"),
+        (("user",), "warn"),
+    ],
+)
+def test_stations_after_an_answer_marker_are_a_pipeline_until_one_comes_again(
+    after: tuple[str, ...], level: str
+) -> None:
+    assert watched(stations(*after).events).worst(MODE) == level
+
+
+def test_experts_side_by_side_may_each_give_a_final_answer() -> None:
+    script = run("Shall we build on the mole?")
+    for agent, why in (("lawyer", "law"), ("accountant", "budget"), ("engineer", "team")):
+        script.say(agent, f"FINAL ANSWER: the {why} allows it.")
+    script.say("chief", "We can build it, for law, budget and team have no objection.")
+    assert watched(script.end().events).worst(MODE) == "suspect"
+
+
+def test_marker_that_the_contract_names_ends_the_run() -> None:
+    script = Script().start(contract=Contract(tokens=("FINAL ANSWER",)))
+    script.say("lawyer", "All is said. FINAL ANSWER").say("editor", WORK[0])
+    assert watched(script.events).worst(MODE) == "warn"
+
+
+def test_proxy_that_presses_for_a_number_is_a_nagger_whatever_the_words() -> None:
+    script = run("There are 12 berths north and 19 south; how many are there in both moles?")
+    for part in WORK[:3]:
+        script.say("solver", part).proxy(NAG)
+    assert watched(script.events).at(MODE, Severity.WARN) == 6

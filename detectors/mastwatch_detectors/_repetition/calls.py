@@ -30,7 +30,8 @@ class StuckCall:
     """Rule A: the same call keeps giving the same result, whatever happens in between.
 
     A new successful action on the world, or a person, starts the count anew: then asking again
-    makes sense. So does weather (rate limits, timeouts), which is counted apart.
+    makes sense. So does weather (rate limits, timeouts), which is counted apart. Whoever asks
+    counts: several agents that share the call share the streak.
     """
 
     def __init__(self, warn: int, alert: int, failing_warn: int, failing_alert: int) -> None:
@@ -75,7 +76,7 @@ class StuckCall:
         return Hit(
             severity,
             f"call:{call.key:x}",
-            streak.agents[0] if len(streak.agents) == 1 else "",
+            _only(streak.agents),
             rows(streak.rows),
             f"{_names(streak.agents)} called {call.tool} {times} times with the same arguments "
             f"and it {what} each time",
@@ -87,9 +88,7 @@ class StuckCall:
             streak.digest, streak.epoch = result.digest, self._epoch
             streak.rows, streak.agents = [], []
         streak.rows.append(result.row)
-        agent = result.call.agent if result.call else ""
-        if agent not in streak.agents and len(streak.agents) < AGENTS_NAMED:
-            streak.agents.append(agent)
+        _note(result.call.agent if result.call else "", streak.agents)
         if len(streak.rows) > 64:
             del streak.rows[1]
 
@@ -107,6 +106,15 @@ class StuckCall:
         return any(changed and other != key for other, changed in self._changes)
 
 
+def _note(agent: str, agents: list[str]) -> None:
+    if agent not in agents and len(agents) < AGENTS_NAMED:
+        agents.append(agent)
+
+
+def _only(agents: list[str]) -> str:
+    return agents[0] if len(agents) == 1 else ""
+
+
 def _names(agents: list[str]) -> str:
     """Name who called: ``ann``, ``ann and ben``, ``ann, ben and cleo``."""
     names = sorted(agent or "an agent" for agent in agents)
@@ -122,6 +130,7 @@ class ChurningCall:
         self._steps = {Severity.INFO: info, Severity.WARN: warn}
         self._poll_steps = {Severity.WARN: poll}
         self._key = 0
+        self._agents: list[str] = []
         self._digest = 0
         self._first = 0
         self._count = 0
@@ -137,18 +146,21 @@ class ChurningCall:
             return None
         if call.key != self._key or result.digest == self._digest or not self._count:
             self._key, self._first, self._count = call.key, result.row, 0
+            self._agents = []
         self._digest = result.digest
         self._count += 1
+        _note(call.agent, self._agents)
         severity = level(self._count, self._poll_steps if call.poll else self._steps)
         if severity is None:
             return None
         return Hit(
             severity,
             f"call:{call.key:x}",
-            call.agent,
+            _only(self._agents),
             (self._first, result.row),
-            f"{call.agent or 'An agent'} called {call.tool} {self._count} times in a row with the "
+            f"{_names(self._agents)} called {call.tool} {self._count} times in a row with the "
             f"same arguments, rows {self._first} to {result.row}, and nothing else",
+            self._agents[0],
         )
 
 
@@ -185,16 +197,18 @@ class Thrash:
         same = [s for s in self._window if s.digest == result.digest and s.call.tool == call.tool]
         if len({s.call.key for s in same}) < self._distinct:
             return None
+        agents = list(dict.fromkeys(s.call.agent for s in same))[:AGENTS_NAMED]
         weight = len(same) if not result.empty else 2 * _alike(same)
         if weight < self._warn:
             return None
         return Hit(
             Severity.WARN,
             f"thrash:{call.tool}:{result.digest:x}",
-            call.agent,
+            _only(agents),
             rows([s.row for s in same]),
-            f"{call.agent or 'An agent'} called {call.tool} {len(same)} times with "
+            f"{_names(agents)} called {call.tool} {len(same)} times with "
             f"{len({s.call.key for s in same})} different arguments and got the same result",
+            "",
         )
 
 

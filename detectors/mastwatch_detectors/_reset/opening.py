@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mastwatch.findings import Severity
 from mastwatch.signals import Signals, Utterance
 from mastwatch_detectors._hit import Hit
 
 MIN_GRAMS = 8
+_VERBATIM_WORDS = 3  # of an opening that comes back to the letter after a history was lost
 _TURNS = 8  # of all agents: a lead that speaks seldom has gone on, too
+
+
+class _Opener(NamedTuple):
+    agent: str = ""
+    row: int = 0
+    digest: int = 0
+    grams: frozenset[tuple[str, str, str]] = frozenset()
 
 
 class OpeningReplay:
     """Compares the lead's later messages with its first one.
+
+    Where the run was opened in the lead's name (AG2's ``initiate_chat(message=...)``) that is the
+    opener, though no model wrote it.
 
     What counts is how much of the opening comes back, not how alike the messages are: a restart
     is worded anew and goes on differently.
@@ -23,6 +36,9 @@ class OpeningReplay:
         self._step_share = step_share
         self._min_words = min_words
         self._own = 0
+        self._lead = ""
+        self._opener = _Opener()
+        self._digest = 0
         self._opening: frozenset[tuple[str, str, str]] = frozenset()
         self._words: frozenset[str] = frozenset()
         self._second: frozenset[tuple[str, str, str]] = frozenset()
@@ -36,14 +52,20 @@ class OpeningReplay:
 
     def observe(self, said: Utterance, signals: Signals, corroborated: bool) -> Hit | None:
         """Take a message in; ``corroborated`` says that the history was seen to shrink."""
+        if said.kind == "opener" and not self._opener.agent:
+            self._opener = _Opener(said.agent, said.row, said.digest, said.opening)
         if said.agent != signals.lead or not said.by_model:
             return None
+        if said.agent != self._lead:
+            self._follow(said.agent)
         if not said.digest and not (said.calls and self._own):
             return None  # the opening has words; a later step may be a bare tool call
         own, self._own = self._own, self._own + 1
         if own < 2:
             self._learn(own, said, signals)
             return None
+        if corroborated and said.digest == self._digest and said.words >= _VERBATIM_WORDS:
+            return self._opened(said, signals, corroborated)
         if len(self._opening) < MIN_GRAMS:
             return None
         if said.words >= self._min_words and self._opens(said):
@@ -51,10 +73,21 @@ class OpeningReplay:
         self._between += 1
         return self._next(said)
 
+    def _follow(self, lead: str) -> None:
+        """Begin with another lead: its opener, if it gave one, was its first message."""
+        self._lead, self._own, self._between, self._pending = lead, 0, 0, None
+        if self._opener.agent == lead:
+            self._own = 1
+            self._open(self._opener, 0)
+
+    def _open(self, opener: _Opener, turns: int) -> None:
+        self._opening, self._first_row, self._turn = opener.grams, opener.row, turns
+        self._digest = opener.digest
+        self._words = frozenset(word for gram in self._opening for word in gram)
+
     def _learn(self, own: int, said: Utterance, signals: Signals) -> None:
         if own == 0:
-            self._opening, self._first_row, self._turn = said.opening, said.row, signals.turns
-            self._words = frozenset(word for gram in self._opening for word in gram)
+            self._open(_Opener(said.agent, said.row, said.digest, said.opening), signals.turns)
             return
         self._second, self._second_row = said.opening, said.row
         self._second_calls = frozenset(call.key for call in said.calls)

@@ -12,6 +12,7 @@ from mastwatch_detectors._hit import Hit
 AGENTS_KEPT = 24
 ACTION_WORDS = 5
 QUESTION_WORDS = 6
+VERBATIM_WORDS = 3
 _LEADS = re.compile(r"orchestrat|manager|planner|supervisor|coordinator", re.IGNORECASE)
 _GREETS = re.compile(
     r"\s*(?:(?:hello|hi|hey|greetings|good (?:morning|afternoon|evening))\b[ ,!]"
@@ -25,7 +26,7 @@ class TaskReissued:
     """Rule R3: after the task is given again, the old actions follow again.
 
     By an orchestrator this is a new plan, by design: a notice. Only old actions after it, or a
-    second new plan, make it a reset.
+    second new plan, make it a reset; or a history seen to be lost just before (R1, R5).
     """
 
     def __init__(self, overlap: float, actions: int, repeats: int, replans: int) -> None:
@@ -37,16 +38,22 @@ class TaskReissued:
         self._row = 0
         self._repeated: list[int] = []
         self._count = 0
+        self._opener = 0  # digest of the message the run was opened with
         self.replans = 0
         self.replanned = False
         """The present message is a new plan with the task in it."""
 
-    def observe(self, signals: Signals) -> Hit | None:
-        """Take an event in."""
+    def observe(self, signals: Signals, corroborated: bool = False) -> Hit | None:
+        """Take an event in; ``corroborated`` says that a history was lost just before."""
         self.replanned = False
         said = signals.utterance
-        if said is not None and signals.turns and self._reissues(said):
-            return self._reissued(said)
+        if said is not None and said.kind == "opener" and not signals.turns:
+            self._opener = self._opener or said.digest
+        if said is not None and signals.turns:
+            if corroborated and not said.replan and self._anew(said):
+                return self._began_anew(said)
+            if self._reissues(said):
+                return self._reissued(said)
         if not self._left:
             return None
         for repeated, row in _steps(signals):
@@ -69,6 +76,22 @@ class TaskReissued:
             return False
         # A worker that quotes the task in its answer does not give it again.
         return not said.by_model or said.replan or bool(_LEADS.search(said.agent))
+
+    def _anew(self, said: Utterance) -> bool:
+        return said.task_overlap >= self._overlap or bool(
+            said.digest == self._opener and said.digest and said.words >= VERBATIM_WORDS
+        )
+
+    def _began_anew(self, said: Utterance) -> Hit:
+        self._left, self._repeated = 0, []  # what follows could make it no surer
+        self._count += 1
+        return Hit(
+            Severity.ALERT,
+            f"reissue:{self._count}",
+            said.agent,
+            (said.row,),
+            f"A history was dropped and {said.agent} gave the task again at row {said.row}",
+        )
 
     def _reissued(self, said: Utterance) -> Hit | None:
         self._left, self._row, self._repeated = self._actions, said.row, []

@@ -12,7 +12,10 @@ AGENTS_KEPT = 64
 
 
 class Goodbyes:
-    """Rule T4: farewells, or empty messages, one after the other."""
+    """Rule T4: farewells, or empty messages, one after the other.
+
+    In a group, empty messages are a loop once they go round: see ``_going_round``.
+    """
 
     def __init__(self, info: int, warn: int, alert: int, empty_warn: int, empty_alert: int) -> None:
         self._steps = {Severity.INFO: info, Severity.WARN: warn, Severity.ALERT: alert}
@@ -21,7 +24,8 @@ class Goodbyes:
         self._agents: set[str] = set()
         self._empty: list[int] = []
         self._silent: set[str] = set()  # who sent those
-        self._heard: set[str] = set()  # who has said anything in this run
+        self._heard: set[str] = set()  # who has had a turn in this run
+        self._talked = False  # one of them has a model
 
     def observe(self, signals: Signals, text: str | None) -> Hit | None:
         """Take an event in; ``text`` is the message's, None when withheld."""
@@ -32,10 +36,15 @@ class Goodbyes:
             return None
         if said is None or said.kind == "system":
             return None
-        if len(self._heard) < AGENTS_KEPT:
-            self._heard.add(said.agent)
+        if said.agent not in self._heard:
+            self._hear(said)
         empty = text is not None and not said.digest
         return self._emptiness(said, empty) or self._farewell(said, empty)
+
+    def _hear(self, said: Utterance) -> None:
+        if said.kind not in ("opener", "human") and len(self._heard) < AGENTS_KEPT:
+            self._heard.add(said.agent)
+            self._talked = self._talked or said.by_model
 
     def _farewell(self, said: Utterance, empty: bool) -> Hit | None:
         # A proxy that answers a farewell with nothing is part of the loop.
@@ -73,7 +82,6 @@ class Goodbyes:
             f"{len(self._empty)} empty messages in a row, the latest by {said.agent}",
         )
 
-
     def _going_round(self) -> int:
         """How many empty messages count.
 
@@ -81,7 +89,7 @@ class Goodbyes:
         one when all who take part are silent, or when one has nothing to say for the second time
         and nobody said anything in between.
         """
-        if self._silent == self._heard:
+        if self._talked and self._silent == self._heard:
             return len(self._empty)
         return len(self._empty) - len(self._silent) + 1
 

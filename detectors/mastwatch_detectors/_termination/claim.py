@@ -69,17 +69,20 @@ class AfterClaim:
         return None if said is None else self._spoke(said)
 
     def _note_speakers(self, signals: Signals) -> None:
-        said = signals.utterance
-        agents = [call.agent for call in signals.calls] if said is None else [said.agent]
-        for agent in agents:
-            if agent == self._speaker:
-                continue
-            self._speaker = agent
-            full = len(self._spoken) >= _SPEAKERS_KEPT
-            if agent in self._spoken or full:
-                self._pipeline = False
-            if not full:
-                self._spoken.add(agent)
+        if signals.utterance is not None:
+            self._note_turn(signals.utterance.agent)
+        else:
+            for call in signals.calls:
+                self._note_turn(call.agent)
+
+    def _note_turn(self, agent: str) -> None:
+        if agent == self._speaker:
+            return
+        self._speaker = agent
+        if agent in self._spoken or len(self._spoken) >= _SPEAKERS_KEPT:
+            self._pipeline = False
+        else:
+            self._spoken.add(agent)
 
     def _vote(self, signals: Signals) -> None:
         said = signals.utterance

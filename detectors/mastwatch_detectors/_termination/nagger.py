@@ -9,8 +9,9 @@ from mastwatch.signals import Signals, Utterance
 from mastwatch_detectors._hit import Hit, level, rows
 
 AGENTS_KEPT = 24
-NEW_SHARE = 0.6
+NEW_SHARE = 0.5
 """Share of new words in a partner's messages from which it is still at work."""
+_SIGNS = ".,;:!?*\"'`()[]"
 _WORD = 4  # letters; shorter words are in every message
 
 
@@ -38,9 +39,11 @@ class _Nag:
 
     def hear(self, words: frozenset[str]) -> None:
         """Take in what a partner said."""
-        if words:
+        if not words:
+            return
+        if self.heard:
             self.new.append(len(words.difference(*self.heard)) / len(words))
-            self.heard.append(words)
+        self.heard.append(words)
 
 
 class Nagger:
@@ -48,7 +51,8 @@ class Nagger:
 
     A model that repeats itself is FM-1.3, unless its partner has given a final answer. While the
     partner goes on with new work, as where a proxy is set up to say "please continue", it is
-    ``SUSPECT`` at most. New are words: whoever says the same in other words reuses most of them.
+    ``SUSPECT`` at most, but not over a task of numbers, which asks for a value and no long text.
+    New are words: whoever says the same in other words reuses most of them.
     """
 
     def __init__(self, warn: int, alert: int, final_alert: int, min_words: int) -> None:
@@ -86,7 +90,7 @@ class Nagger:
             del nag.rows[1]
         if said.by_model and not nag.final:
             return None
-        return self._hit(said, nag)
+        return self._hit(said, nag, numeric=signals.numeric)
 
     def _note_final(self, said: Utterance) -> None:
         if not said.by_model:
@@ -103,17 +107,18 @@ class Nagger:
             return
         nags = [self._nags[agent] for agent in self._programs if agent in self._nags]
         if nags:
-            start = said.start
-            words = frozenset(w for w in start if len(w) >= _WORD) or frozenset(start)
+            start = frozenset(word.strip(_SIGNS) for word in said.start)
+            words = frozenset(word for word in start if len(word) >= _WORD) or start
             for nag in nags:
                 nag.hear(words)
 
-    def _hit(self, said: Utterance, nag: _Nag) -> Hit | None:
+    def _hit(self, said: Utterance, nag: _Nag, *, numeric: bool) -> Hit | None:
         times = len(nag.rows)
         severity = level(times, self._final_steps if nag.final else self._steps)
         if severity is None:
             return None
-        if nag.working:
+        # Who has to be told three times to go on with a sum is stuck, in new words or old.
+        if nag.working and not numeric:
             severity = min(severity, Severity.SUSPECT)
         why = (
             "although a final statement had been made" if nag.final else "with no tool used between"

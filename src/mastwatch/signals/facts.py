@@ -148,8 +148,9 @@ class Utterance:
 
     @property
     def opening(self) -> frozenset[tuple[str, str, str]]:
-        """Word 3-grams of its first 40 words; empty where no model wrote it."""
-        return frozenset(texts.grams(self.start)) if self.by_model else frozenset()
+        """Word 3-grams of its first 40 words; empty where neither model nor opener wrote it."""
+        opens = self.by_model or self.kind == "opener"
+        return frozenset(texts.grams(self.start)) if opens else frozenset()
 
     @property
     def closing(self) -> bool:

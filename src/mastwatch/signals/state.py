@@ -55,7 +55,8 @@ class Signals:
         damaged: Digest of a completion token in a prompt that escapes destroyed, or 0.
         mismatch: A prompt asks for tokens and none of them is one the framework looks for.
         numeric: The task is about numbers.
-        lead: The first agent whose model spoke; empty before.
+        lead: The first agent whose model spoke; empty before. Who opened the run takes the place
+            of a worker once model calls show that the worker has no model.
         messages: How many utterances there were since the run started, system lines left out.
         turns: How many of them a model wrote.
 
@@ -89,6 +90,7 @@ class Signals:
         self._models: set[str] = set()  # agents seen to call a model
         self._models_speak = False  # messages and model calls name agents alike
         self._reading = Reading()
+        self._opener = ""  # who opened the run
         self._task_at = -1  # row of the message that states the task
 
     def _clear(self) -> None:
@@ -123,6 +125,8 @@ class Signals:
     def _on_message(self, event: MessageSent) -> None:
         self.messages += event.role != "system" and event.kind != "system"
         self.human = event.kind == "human"
+        if event.kind == "opener":
+            self._opener = self._opener or event.sender
         if event.kind == "opener" or (event.role == "system" and self.turns == 0):
             self._read_prompts((event.text or "",))
         if self._task_at < 0 and event.kind in ("opener", "human") and event.text:
@@ -132,7 +136,8 @@ class Signals:
         by_model = self._wrote(event)
         if by_model:
             self.turns += 1
-            self.lead = self.lead or event.sender
+            if not self.lead or (event.sender == self._opener and self._by_program(self.lead)):
+                self.lead = event.sender
         self.calls = self._calls.announce(event.sender, event.index, event.tool_calls)
         self.utterance = said = self._reading.message(
             event,
@@ -210,6 +215,9 @@ class Signals:
         elif self._models_speak:
             return False  # where model calls are seen, an agent without one is a program
         return event.role == "assistant" and event.kind == "reply"
+
+    def _by_program(self, agent: str) -> bool:
+        return self._models_speak and agent not in self._models
 
     def _count_result(self, result: Result) -> None:
         call = result.call
