@@ -184,5 +184,6 @@ class TerminationUnawareness(Detector):
         return self.notice(
             "budget_exhausted",
             signals,
-            explanation=f"The run's limit ended it after {signals.messages} messages; no agent had",
+            explanation=f"The run's limit ended it after {signals.messages} messages; no agent "
+            "had said it was done",
         )

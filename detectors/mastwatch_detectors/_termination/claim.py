@@ -40,6 +40,7 @@ class AfterClaim:
         self._rows: list[int] = []
         self._work = self._echo = 0
         self._tool = False
+        self._claimant = ""
 
     @property
     def claimed(self) -> bool:
@@ -98,6 +99,7 @@ class AfterClaim:
         if len(self._voters) >= min(contract.votes, _VOTERS_KEPT):
             self._token = token
             self._rows = [row]
+            self._claimant = agent or "An agent"
             self._pipeline = token == _MARKER and _MARKER not in contract.tokens
             self._speaker = ""
 
@@ -133,6 +135,7 @@ class AfterClaim:
             f"claim:{self._token}",
             self._agent,
             rows(self._rows),
-            f"The run was ended at row {self._rows[0]} and went on: {self._work} working and "
-            f"{self._echo} echoing messages or calls since, the latest by {agent or 'an agent'}",
+            f"{self._claimant} had ended the run at row {self._rows[0]}, and it went on: "
+            f"{self._work} working and {self._echo} echoing messages or calls since, the latest by "
+            f"{agent or 'an agent'}",
         )
