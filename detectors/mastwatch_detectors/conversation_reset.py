@@ -110,15 +110,7 @@ class ConversationReset(Detector):
             hits.append(self._near("R2", self._replay(said, signals), signals))
         hit = worst(hits)
         if hit is not None:
-            return self.finding(
-                hit.severity,
-                signals,
-                key=hit.key,
-                agent=hit.agent,
-                evidence=hit.evidence,
-                explanation=hit.explanation,
-                owner=hit.owner,
-            )
+            return self.finding(signals=signals, **hit._asdict())
         return self._by_design(signals)
 
     def _reissue(self, signals: Signals) -> Hit | None:

@@ -136,15 +136,7 @@ class StepRepetition(Detector):
         stale = self._stale(signals, backed=hit is not None)
         hit = _joined(hit, stale)
         if hit is not None:
-            return self.finding(
-                hit.severity,
-                signals,
-                key=hit.key,
-                agent=hit.agent,
-                evidence=hit.evidence,
-                explanation=hit.explanation,
-                owner=hit.owner,
-            )
+            return self.finding(signals=signals, **hit._asdict())
         return self._retries(signals)
 
     def _rules(self, event: Event, signals: Signals) -> list[Hit | None]:

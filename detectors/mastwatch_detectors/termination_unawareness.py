@@ -149,14 +149,7 @@ class TerminationUnawareness(Detector):
             )
         )
         if hit is not None:
-            return self.finding(
-                hit.severity,
-                signals,
-                key=hit.key,
-                agent=hit.agent,
-                evidence=hit.evidence,
-                explanation=hit.explanation,
-            )
+            return self.finding(signals=signals, **hit._asdict())
         if isinstance(event, RunFinished):
             return self._exhausted(event, signals)
         return self._mismatch(signals)

@@ -33,6 +33,7 @@ class Core:
     def __init__(
         self, resumed: Core | None, framework: str, conversation_id: str | None, spans: bool
     ) -> None:
+        self.resumed = resumed is not None
         self.id: str = resumed.id if resumed else uuid.uuid4().hex
         self.rows: int = resumed.rows if resumed else 0
         self.conversation_id = conversation_id

@@ -113,24 +113,16 @@ class Emitter:
                 are theirs.
         """
         scope = parent or self.current()
-        now = time.time()
-        resumed = None
         if scope is not None and not scope.run.finished:
             core = scope.run.core
-            spans = spans and scope.run.spans
-            run = Run(self, core, core.new_branch(), scope, framework, spans)
+            run = Run(self, core, core.new_branch(), scope, framework, spans and scope.run.spans)
         else:
-            resumed = None
-            if resume or conversation_id:
-                resumed = self._take_waiting(framework, conversation_id)
-            if resumed is not None and not resume:
-                self._abandon(resumed, now)
-                resumed = None
+            resumed = self._resumable(framework, conversation_id, resume)
             run = self._root(name, framework, conversation_id, user_id, tags or {}, spans, resumed)
         run.publish(
             RunStarted(
                 run_id=run.id,
-                at=now,
+                at=time.time(),
                 branch=run.branch,
                 name=name,
                 framework=framework,
@@ -140,7 +132,7 @@ class Emitter:
                 tags=dict(tags or {}),
                 prompts=dict(prompts or {}),
                 contract=contract or Contract(),
-                resumed=resumed is not None,
+                resumed=run.core.resumed and not run.branch,
             )
         )
         return run
@@ -174,20 +166,23 @@ class Emitter:
             )
         return Run(self, core, "", None, framework, spans)
 
-    def _take_waiting(self, framework: str, conversation_id: str | None) -> Core | None:
+    def _resumable(self, framework: str, conversation_id: str | None, resume: bool) -> Core | None:
+        """The paused run to go on with; one whose conversation went on otherwise is ended."""
+        if not resume and not conversation_id:
+            return None
         with self._lock:
-            return self._waiting.pop((framework, conversation_id or ""), None)
-
-    def _abandon(self, core: Core, now: float) -> None:
-        """End a paused run whose conversation went on with something else."""
+            core = self._waiting.pop((framework, conversation_id or ""), None)
+        if core is None or resume:
+            return core
         event = RunFinished(
             run_id=core.id,
-            at=now,
+            at=time.time(),
             index=core.rows - 1,
             outcome="abandoned",
             reason="the conversation went on with new input",
         )
         self.watch.deliver(event, self.watch.observe(event))
+        return None
 
     def put_waiting(self, framework: str, core: Core) -> None:
         """Keep a paused run until its conversation is resumed."""
