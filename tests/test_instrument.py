@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import socket
 import subprocess
 import sys
 import textwrap
@@ -45,8 +47,6 @@ def loop(times: int = 6) -> str:
 
 
 def python(code: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    import os
-
     env = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "MASTWATCH_"))}
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
@@ -89,8 +89,6 @@ def test_run_labels_come_from_tags(registry) -> None:
 
 
 def test_metrics_are_served_on_loopback_and_a_taken_port_is_stepped_over(caplog) -> None:
-    import socket
-
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -159,14 +157,18 @@ def test_a_provider_of_the_host_is_never_replaced() -> None:
 
 
 def test_without_an_endpoint_a_provider_is_set_and_nothing_is_printed() -> None:
-    done = python("""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    code = """
         import mastwatch
         from opentelemetry import trace
         mastwatch.instrument()
         print(type(trace.get_tracer_provider()).__name__)
         with mastwatch.run("r"):
             mastwatch.message("A", "hi")
-    """)
+    """
+    done = python(code, MASTWATCH_PROMETHEUS_PORT=port)
     assert (done.stdout, done.stderr, done.returncode) == ("TracerProvider\n", "", 0)
 
 
