@@ -229,6 +229,58 @@ def test_a_missing_framework_asked_for_by_name_is_one_warning(registry, caplog) 
     assert "there is no detector 'nope'" in caplog.text
 
 
+def test_a_variable_opentelemetry_cannot_read_costs_the_export_only() -> None:
+    code = """
+        import mastwatch
+        mastwatch.instrument(prometheus_port=0)
+        with mastwatch.run("r"):
+            print(mastwatch.message("A", "hi"))
+    """
+    endpoint = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    done = python(code, OTEL_BSP_MAX_QUEUE_SIZE="-1", **endpoint)
+    assert (done.stdout, done.returncode) == ("0\n", 0)
+    assert "internal error in export.traces (ValueError" in done.stderr
+
+
+def test_an_instrumentor_that_fails_is_taken_back_and_stops_no_other(
+    registry, monkeypatch, caplog
+) -> None:
+    pytest.importorskip("autogen")
+    pytest.importorskip("langchain_core.tracers.context")
+    from mastwatch_instrumentations.autogen import AutoGenInstrumentor
+
+    undone = []
+
+    def broken(self, emitter):
+        raise RuntimeError
+
+    monkeypatch.delenv("MASTWATCH_RAISE_ERRORS")
+    monkeypatch.setattr(AutoGenInstrumentor, "install", broken)
+    monkeypatch.setattr(AutoGenInstrumentor, "uninstall", lambda self: undone.append(self))
+    guard.reset()
+    with mastwatch.instrument(registry=registry) as handle:
+        assert handle.enabled == ["langchain"]
+    assert len(undone) == 1
+    assert "internal error in install.autogen (RuntimeError" in caplog.text
+
+
+def test_flagged_runs_and_runs_share_their_framework(registry) -> None:
+    autogen = pytest.importorskip("autogen")
+    with mastwatch.instrument(registry=registry):
+        text = "Thank you so much, it was a great pleasure to work with you!"
+        host, guest = (
+            autogen.ConversableAgent(
+                name, llm_config=False, default_auto_reply=text, human_input_mode="NEVER"
+            )
+            for name in ("host", "guest")
+        )
+        with mastwatch.run("farewells"):
+            host.initiate_chat(guest, message="We are done, thanks!", max_turns=6, silent=True)
+        lines = prometheus_client.generate_latest(registry).decode().splitlines()
+    flagged = [x for x in lines if x.startswith("mastwatch_flagged_runs_total{")]
+    assert {x.split('"')[1] for x in flagged if not x.endswith(" 0.0")} == {"custom"}
+
+
 def test_a_framework_too_old_is_said_and_left_alone(registry, monkeypatch, caplog) -> None:
     langchain = pytest.importorskip("mastwatch_instrumentations.langchain")
     pytest.importorskip("langchain_core.tracers.context")

@@ -76,7 +76,7 @@ class Handle:
             self.watch,
             self.providers.tracer,
             ContentPolicy(settings.capture_content, redact),
-            _resource(settings),
+            _run_attributes(settings),
         )
         self.callbacks = CallbackSink()
         for sink in (
@@ -98,7 +98,8 @@ class Handle:
             with guarded("metrics"):
                 self._start_metrics([f for kind in chosen for f in kind.frameworks or (kind.name,)])
         for kind in chosen:
-            self._arrange(kind)
+            with guarded(f"install.{kind.name}"):
+                self._arrange(kind)
 
     def _start_metrics(self, frameworks: list[str]) -> None:
         # Imported when wanted: an app with metrics="none" needs no prometheus_client.
@@ -112,7 +113,7 @@ class Handle:
             version=version(),
             registry=self._registry,
             run_labels=self.settings.metric_labels,
-            constants=_resource_labels(self.settings),
+            constants=_label_constants(self.settings),
         )
         self._metrics = sink
         self.watch.add_sink(sink)
@@ -145,7 +146,13 @@ class Handle:
         if problem := kind.too_old():
             _log.warning("mastwatch: %s; it is not watched", problem)
             return
-        self._hook.when_imported(kind.trigger or kind.library, lambda: self._enable(kind, by_name))
+        self._hook.when_imported(
+            kind.trigger or kind.library, lambda: self._guarded_enable(kind, by_name)
+        )
+
+    def _guarded_enable(self, kind: type[Instrumentor], by_name: bool) -> None:
+        with guarded(f"install.{kind.name}"):
+            self._enable(kind, by_name)
 
     def _enable(self, kind: type[Instrumentor], by_name: bool) -> None:
         instrumentor = kind()
@@ -155,6 +162,9 @@ class Handle:
             level = logging.WARNING if by_name else logging.DEBUG
             _log.log(level, "mastwatch: %s is not instrumented: %s", kind.name, error)
             return
+        except Exception:
+            instrumentor.uninstall()  # what it had attached before it failed
+            raise
         self._instrumentors.append(instrumentor)
         self.enabled.append(kind.name)
         if self._metrics is not None:
@@ -209,12 +219,12 @@ class Handle:
         self.uninstrument()
 
 
-def _resource(settings: Settings) -> dict[str, str]:
+def _run_attributes(settings: Settings) -> dict[str, str]:
     said = {semconv.RELEASE: settings.release, semconv.ENVIRONMENT: settings.environment}
     return {key: value for key, value in said.items() if value}
 
 
-def _resource_labels(settings: Settings) -> dict[str, str]:
+def _label_constants(settings: Settings) -> dict[str, str]:
     return {"release": settings.release, "environment": settings.environment}
 
 

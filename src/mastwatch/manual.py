@@ -224,8 +224,8 @@ def outcome(
     Args:
         success: Whether it did what it was for.
         score: Any scale of yours.
-        expected: The right answer, for the judge; kept in-process only.
-        comment: Free text, for the judge; kept in-process only.
+        expected: The right answer. For the judge of a later release; not kept yet.
+        comment: Free text. For the judge of a later release; not kept yet.
         run_id: Which run; the current one by default.
     """
     handle = _instrument.active()

@@ -50,11 +50,6 @@ def detectors() -> list[type[Detector]]:
     return [p.loaded for p in plugins(DETECTORS) if p.loaded is not None]
 
 
-def instrumentors() -> list[type[Instrumentor]]:
-    """The instrumentor classes that could be loaded."""
-    return [p.loaded for p in plugins(INSTRUMENTATIONS) if p.loaded is not None]
-
-
 def _name(point: metadata.EntryPoint) -> str:
     return point.name
 

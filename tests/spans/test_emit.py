@@ -178,6 +178,19 @@ def test_captured_text_is_redacted_then_cut() -> None:
     assert span.attributes[semconv.MESSAGE_LENGTH] == 20_033
 
 
+def test_a_redaction_that_fails_lets_nothing_out_and_costs_no_event(monkeypatch) -> None:
+    monkeypatch.delenv("MASTWATCH_RAISE_ERRORS")
+    bench = Bench(content=ContentPolicy(capture=True, redact=lambda text: text[9_999]))
+    bench.watch.verdict_at = 0
+    run = bench.start()
+    run.message("A", "my secret")
+    run.finish("completed")
+    span = bench.spans["agent_message A"]
+    assert "[redaction failed]" in span.attributes[semconv.OUTPUT_MESSAGES]
+    assert "secret" not in span.to_json()
+    assert [e.name for e in span.events] == ["mastwatch.finding"]
+
+
 def test_a_run_inside_a_run_is_a_branch_of_it(bench) -> None:
     outer = bench.start("outer")
     outer.message("A", "one")

@@ -80,7 +80,6 @@ class TerminalView:
         self._colour = not dumb if colour is None else colour
         self._runs = self._messages = self._flagged = 0
         self._modes: Counter[str] = Counter()
-        self._episodes: set[tuple[int, str]] = set()
 
     def run(self, run: RecordedRun, verdicts: Sequence[Finding | Notice]) -> None:
         """Print a run that has findings; count one that has none."""

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mastwatch.events import ToolRequest
+from mastwatch.guard import guard
 
 MAX_ATTRIBUTE_CHARS = 8_192
 """Longest text put into one attribute, in characters."""
+REDACTION_FAILED = "[redaction failed]"
 
 _SECRETS = re.compile(
     r"(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}"  # OpenAI, Anthropic, Stripe style keys
@@ -51,8 +53,15 @@ class ContentPolicy:
         """Redacted and cut text, and whether it was cut."""
         text = redact_secrets(text)
         if self.redact is not None:
-            text = self.redact(text)
+            text = self._redacted(self.redact, text)
         return text[:MAX_ATTRIBUTE_CHARS], len(text) > MAX_ATTRIBUTE_CHARS
+
+    @staticmethod
+    def _redacted(redact: Callable[[str], str], text: str) -> str:
+        # Where the host's function fails, the text stays in and the rest of the span goes on.
+        with guard("redact"):
+            return redact(text)
+        return REDACTION_FAILED
 
     def output_message(
         self, sender: str, role: str, text: str | None, tool_calls: Sequence[ToolRequest]

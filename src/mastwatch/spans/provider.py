@@ -23,6 +23,8 @@ from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, LogRecordExp
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
+from mastwatch.guard import guard
+
 SCOPE = "mastwatch"
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.37.0"
 _EXPORT_LOGGERS = (
@@ -76,21 +78,26 @@ class Providers:
     def _start(self) -> None:
         if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
             self._own_traces = TracerProvider(shutdown_on_exit=False)
-            if endpoint("traces"):
-                self._own_traces.add_span_processor(
-                    BatchSpanProcessor(_QuietExporter(_span_exporter(), self._quiet, self._on_lost))
-                )
+            with guard("export.traces"):  # an OTEL_* variable that cannot be read raises here
+                if endpoint("traces"):
+                    self._own_traces.add_span_processor(
+                        BatchSpanProcessor(self._quietly(_span_exporter()))
+                    )
             _set_yielding(self._own_traces)
         if endpoint("logs") and isinstance(
             _logs.get_logger_provider(), _logs._internal.ProxyLoggerProvider
         ):
             self._own_logs = LoggerProvider(shutdown_on_exit=False)
-            self._own_logs.add_log_record_processor(
-                BatchLogRecordProcessor(_QuietExporter(_log_exporter(), self._quiet, self._on_lost))
-            )
+            with guard("export.logs"):
+                self._own_logs.add_log_record_processor(
+                    BatchLogRecordProcessor(self._quietly(_log_exporter()))
+                )
         if self._own_traces is not None or self._own_logs is not None:
             self._quiet.install()
             atexit.register(self.flush)
+
+    def _quietly(self, exporter: Any) -> _QuietExporter:
+        return _QuietExporter(exporter, self._quiet, self._on_lost)
 
     def tracer(self) -> trace.Tracer:
         """A tracer of whoever is the global provider now."""

@@ -210,9 +210,9 @@ class PrometheusSink(Sink):
             self._agent(finding.agent), finding.mode, severity.label, finding.detector
         ).inc()
         if reached is None or severity > reached:
-            self._families.flagged.labels(
-                finding.mode, severity.label, framework, *run.labels
-            ).inc()
+            # The run's framework, not the branch's: as on runs_total, which this is a share of.
+            whole = self._make(self._runs.framework(finding.run_id) or finding.framework)
+            self._families.flagged.labels(finding.mode, severity.label, whole, *run.labels).inc()
 
     def on_notice(self, notice: Notice) -> None:
         """Count a notice."""
