@@ -20,6 +20,7 @@ class Hit(NamedTuple):
     evidence: tuple[int, ...]
     explanation: str
     owner: str | None = None
+    tool: str = ""
 
 
 def worst(hits: Iterable[Hit | None]) -> Hit | None:

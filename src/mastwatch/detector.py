@@ -31,10 +31,15 @@ class Detector:
     Attributes:
         mode: The MAST code it speaks for.
         name: Its own name, as on metrics; snake case.
+        ceiling: The level its findings never exceed; ``SUSPECT`` for hints that page nobody.
+        observes: The event types it is called for; all of them when empty. Naming them saves the
+            host the time of the other calls; ``signals`` take in every event all the same.
     """
 
     mode: ClassVar[str]
     name: ClassVar[str]
+    ceiling: ClassVar[Severity] = Severity.ALERT
+    observes: ClassVar[tuple[type[Event], ...]] = ()
 
     def observe(self, event: Event, signals: Signals) -> Finding | Notice | None:
         """Look at one event; ``signals`` have been brought up to date with it already."""
@@ -50,6 +55,7 @@ class Detector:
         evidence: tuple[int, ...],
         explanation: str,
         owner: str | None = None,
+        tool: str = "",
     ) -> Finding:
         """Build a Finding at the present row.
 
@@ -63,15 +69,17 @@ class Detector:
             explanation: One sentence of agents, tools, counts and indices; never message text.
             owner: Who the episode goes by, where one episode takes in several agents in turn;
                 ``agent`` unless given.
+            tool: The tool whose calls show the fault, where it is one tool's.
         """
         named = agent if owner is None else owner
         parts = "\x1f".join((self.mode, self.name, named, key))
         return Finding(
             mode=self.mode,
-            severity=severity,
+            severity=min(severity, self.ceiling),
             detector=self.name,
             run_id=signals.run_id,
             agent=agent,
+            tool=tool,
             message_index=signals.index,
             evidence=tuple(sorted(set(evidence))),
             explanation=explanation,

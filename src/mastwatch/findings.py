@@ -63,6 +63,7 @@ class Finding:
         episode: Identifies one loop, overrun or restart; all its rises share it.
         framework: Framework of the run, as on the metrics.
         source: ``detector`` or ``judge``.
+        tool: The tool whose calls show the fault; empty where it is no single tool's.
     """
 
     mode: str
@@ -77,6 +78,7 @@ class Finding:
     episode: str = ""
     framework: str = ""
     source: str = "detector"
+    tool: str = ""
 
     @property
     def slug(self) -> str:

@@ -31,10 +31,23 @@ class Lane:
     framework: str
     signals: Signals
     detectors: list[Detector]
+    listeners: dict[type[Event], tuple[Detector, ...]] = field(default_factory=dict)
     episodes: Episodes = field(default_factory=Episodes)
     last_row: tuple[object, ...] | None = None
     last_row_at: float | None = None
     open_calls: int = 0
+
+    def listening(self, kind: type[Event]) -> tuple[Detector, ...]:
+        """The detectors that observe events of this type."""
+        known = self.listeners.get(kind)
+        if known is None:
+            known = tuple(
+                detector
+                for detector in self.detectors
+                if not detector.observes or issubclass(kind, detector.observes)
+            )
+            self.listeners[kind] = known
+        return known
 
 
 @dataclass(slots=True)

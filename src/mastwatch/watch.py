@@ -218,7 +218,7 @@ class Watch:
         self._events += 1
         timed = self._events % _TIMED_EVERY == 0
         verdicts: list[Verdict] = []
-        for detector in lane.detectors:
+        for detector in lane.listening(type(event)):
             with guard(f"detector.{detector.name}"):
                 started = time.perf_counter() if timed else 0.0
                 said = detector.observe(event, lane.signals)

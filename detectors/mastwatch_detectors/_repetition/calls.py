@@ -81,6 +81,7 @@ class StuckCall:
             f"{_names(streak.agents)} called {call.tool} {times} times with the same arguments "
             f"and it {what} each time",
             streak.agents[0],
+            call.tool,
         )
 
     def _count(self, streak: _Streak, result: Result) -> None:
@@ -161,6 +162,7 @@ class ChurningCall:
             f"{_names(self._agents)} called {call.tool} {self._count} times in a row with the "
             f"same arguments, rows {self._first} to {result.row}, and nothing else",
             self._agents[0],
+            call.tool,
         )
 
 
@@ -209,6 +211,7 @@ class Thrash:
             f"{_names(agents)} called {call.tool} {len(same)} times with "
             f"{len({s.call.key for s in same})} different arguments and got the same result",
             "",
+            call.tool,
         )
 
 
