@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from mastwatch import taxonomy
 from mastwatch.commands import Commands
@@ -79,6 +79,7 @@ def main(args: argparse.Namespace) -> int:
         The exit status.
     """
     from mastwatch.commands.show import JsonView, TerminalView
+    from mastwatch.replay import replay
 
     detectors = _detectors()
     plain = args.json or not sys.stdout.isatty()
@@ -89,22 +90,13 @@ def main(args: argparse.Namespace) -> int:
             _say(str(item))
             continue
         runs += 1
-        verdicts = _chosen(examine(item, detectors), args.mode, args.notices)
+        verdicts = _chosen(replay(item.events, detectors), args.mode, args.notices)
         view.run(item, verdicts)
         worst = max([worst, *(v.severity for v in verdicts if isinstance(v, Finding))])
     view.end()
     if runs == 0:
         return 2
     return 1 if args.fail_on is not None and worst >= args.fail_on else 0
-
-
-def examine(run: RecordedRun, detectors: Iterable[type[Detector]]) -> Iterator[Finding | Notice]:
-    """Feed a recorded run to fresh detectors, so that no run knows of another."""
-    from mastwatch.watch import Watch
-
-    watch = Watch(detectors)
-    for event in run.events:
-        yield from watch.publish(event)
 
 
 def _chosen(

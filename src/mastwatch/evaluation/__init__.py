@@ -1,0 +1,1 @@
+"""How good the detectors are: labelled runs, planted faults, and floors to beat."""

@@ -1,0 +1,1 @@
+"""Plants faults with a known onset in healthy runs."""

@@ -1,0 +1,1 @@
+"""The public kit for testing detectors of your own."""
