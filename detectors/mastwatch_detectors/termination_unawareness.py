@@ -5,14 +5,24 @@ from __future__ import annotations
 from typing import ClassVar
 
 from mastwatch.detector import Detector
-from mastwatch.events import Event, MessageSent, RunFinished, RunStarted
+from mastwatch.events import (
+    Event,
+    HumanReplied,
+    MessageSent,
+    RunFinished,
+    RunStarted,
+    ToolCalled,
+    ToolReturned,
+)
 from mastwatch.findings import Finding, Notice
 from mastwatch.signals import Signals
 from mastwatch_detectors._hit import worst
 from mastwatch_detectors._termination.answers import Budget, Restated
-from mastwatch_detectors._termination.chatter import Goodbyes, Verdicts
+from mastwatch_detectors._termination.chatter import Goodbyes
 from mastwatch_detectors._termination.claim import AfterClaim
+from mastwatch_detectors._termination.contract import ContractChecks
 from mastwatch_detectors._termination.nagger import Nagger
+from mastwatch_detectors._termination.talk import Confirmations
 
 
 class TerminationUnawareness(Detector):
@@ -27,17 +37,19 @@ class TerminationUnawareness(Detector):
       ``SUSPECT``, and ``INFO`` where the limit is the only end there is: no token in contract or
       prompts.
     - T3, nagger: a proxy repeats its exact words while its partner has nothing left to do; only
-      ``SUSPECT`` while the partner, at a task that is not about numbers, goes on in new words and
-      has made no final statement.
+      ``SUSPECT`` while the partner has made no final statement and goes on with new numbers or,
+      at a task that is not about numbers, in new words.
     - T4, goodbyes: farewells, or empty messages, in a row. Proxies of a group that have nothing
       to say in their turn are none.
     - T5, answered already: a final value is stated again after several turns.
-    - T6, chatter: agents confirm each other and bring nothing new (numeric tasks).
+    - T6, chatter: agents confirm each other and bring nothing new (numeric tasks). ``WARN`` once
+      the outcome has been stated again and the talk stays with one or two agents, or goes on long.
 
     An answer marker such as ``\boxed{}`` in mid-run is no claim. A token in the task, a system
     prompt, a canned reply, quotes or a code fence is none either. A person's message reopens the
-    run. Notices: ``contract_mismatch`` when a prompt asks for a token that cannot match,
-    ``budget_exhausted`` when the run's cap ended it and no agent had.
+    run. Notices: ``contract_mismatch`` when a prompt asks for a token that cannot match or none
+    asks for the one that ends the run, ``no_turn_cap`` when nothing caps the run below 10,000
+    messages, ``budget_exhausted`` when the run's cap ended it and no agent had.
 
     Args:
         work_warn: Working messages after the claim for ``WARN`` (T1); a tool call is ``ALERT``.
@@ -47,7 +59,7 @@ class TerminationUnawareness(Detector):
         budget_share: Share of the contract's messages for ``SUSPECT`` (T2), 0 to 1.
         nag_warn: Equal messages of one side for ``WARN`` (T3).
         nag_alert: The same for ``ALERT``.
-        nag_final_alert: The same for ``ALERT`` if the partner made a final statement (answer,
+        nag_final_suspect: The same for ``SUSPECT`` if the partner made a final statement (answer,
             claim, "cannot be solved") before the first and again since.
         nag_words: Words such a message must have.
         goodbye_info: Farewells in a row by two agents or more for ``INFO`` (T4).
@@ -57,11 +69,10 @@ class TerminationUnawareness(Detector):
         empty_alert: The same for ``ALERT``.
         answer_gap: Turns between two statements of a final value for ``WARN`` (T5).
         chatter_suspect: Messages in a row without tool or new number for ``SUSPECT`` (T6).
-        chatter_warn: How many of them, the latest, only confirm, for ``WARN``.
-        chatter_window: Messages of which ``chatter_share`` that confirm are ``WARN``, too.
-        chatter_share: That share, 0 to 1.
-        chatter_stale: New share of their text, 0 to 1, below which ``chatter_suspect`` that confirm
-            are enough.
+        chatter_warn: How many of them, the latest, ask nothing and show no formula or code, for
+            ``WARN``, once the group agrees.
+        chatter_stuck: How many are enough for ``WARN`` while the floor changes hands once at most.
+        chatter_words: Words that those have at most on average.
 
     Example:
         >>> from mastwatch.events import MessageSent
@@ -84,6 +95,14 @@ class TerminationUnawareness(Detector):
 
     mode: ClassVar[str] = "FM-1.5"
     name: ClassVar[str] = "termination_unawareness"
+    observes: ClassVar[tuple[type[Event], ...]] = (
+        RunStarted,
+        MessageSent,
+        ToolCalled,
+        ToolReturned,
+        HumanReplied,
+        RunFinished,
+    )
 
     def __init__(
         self,
@@ -95,7 +114,7 @@ class TerminationUnawareness(Detector):
         budget_share: float = 0.8,
         nag_warn: int = 3,
         nag_alert: int = 4,
-        nag_final_alert: int = 2,
+        nag_final_suspect: int = 2,
         nag_words: int = 5,
         goodbye_info: int = 3,
         goodbye_warn: int = 4,
@@ -103,16 +122,15 @@ class TerminationUnawareness(Detector):
         empty_warn: int = 2,
         empty_alert: int = 3,
         answer_gap: int = 3,
-        chatter_suspect: int = 4,
-        chatter_warn: int = 8,
-        chatter_window: int = 10,
-        chatter_share: float = 0.6,
-        chatter_stale: float = 0.7,
+        chatter_suspect: int = 3,
+        chatter_warn: int = 10,
+        chatter_stuck: int = 4,
+        chatter_words: int = 75,
     ) -> None:
         self._claim = AfterClaim(work_warn, work_alert, echo_info, echo_warn)
         # One message is no row of them: limits of 1 must not fire on the first.
         self._nagger = Nagger(
-            max(2, nag_warn), max(2, nag_alert), max(2, nag_final_alert), nag_words
+            max(2, nag_warn), max(2, nag_alert), max(2, nag_final_suspect), nag_words
         )
         self._goodbyes = Goodbyes(
             max(2, goodbye_info),
@@ -123,17 +141,14 @@ class TerminationUnawareness(Detector):
         )
         self._restated = Restated(max(1, answer_gap))
         self._budget = Budget(budget_share)
-        self._verdicts = Verdicts(
-            max(2, chatter_suspect),
-            max(2, chatter_warn),
-            max(2, chatter_warn, chatter_window),
-            chatter_share,
-            chatter_stale,
+        self._talk = Confirmations(
+            max(2, chatter_suspect), max(2, chatter_warn), max(2, chatter_stuck), chatter_words
         )
-        self._mismatch_said = False
+        self._contract = ContractChecks()
 
     def observe(self, event: Event, signals: Signals) -> Finding | Notice | None:
         """Look at one event."""
+        self._contract.note(event, signals)
         if signals.human or (isinstance(event, RunStarted) and not event.resumed):
             self._restated.reopen()
             self._claim.reopen()
@@ -144,7 +159,7 @@ class TerminationUnawareness(Detector):
                 self._nagger.observe(signals),
                 self._goodbyes.observe(signals, text),
                 self._restated.observe(signals),
-                self._verdicts.observe(signals),
+                self._talk.observe(signals),
                 self._budget.observe(signals, self._claim.claimed),
             )
         )
@@ -152,24 +167,11 @@ class TerminationUnawareness(Detector):
             return self.finding(signals=signals, **hit._asdict())
         if isinstance(event, RunFinished):
             return self._exhausted(event, signals)
-        return self._mismatch(signals)
-
-    def _mismatch(self, signals: Signals) -> Notice | None:
-        if self._mismatch_said or not (signals.damaged or signals.mismatch):
+        remark = self._contract.next()
+        if remark is None:
             return None
-        self._mismatch_said = True
-        what = (
-            "holds a completion token that escapes destroyed: no agent can say it as meant"
-            if signals.damaged
-            else "asks for a completion token that the termination test does not look for"
-        )
-        return self.notice(
-            "contract_mismatch",
-            signals,
-            key=f"{signals.damaged:x}",
-            evidence=(signals.index,) if signals.index >= 0 else (),
-            explanation=f"A prompt of this run {what}",
-        )
+        evidence = (signals.index,) if signals.index >= 0 else ()
+        return self.notice(signals=signals, evidence=evidence, **remark._asdict())
 
     def _exhausted(self, event: RunFinished, signals: Signals) -> Notice | None:
         if event.outcome != "limit" or self._claim.claimed:

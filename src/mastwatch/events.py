@@ -37,12 +37,15 @@ class Contract:
         max_messages: Cap on agent messages; None when there is none or it is unknown.
         votes: How many agents must say the token before the run ends.
         source: Where this was read, ``GroupChat.max_round`` for example.
+        uncapped: The framework is known to set no cap, or one of 10,000 messages or more;
+            ``max_messages`` alone does not tell that from an unknown one.
     """
 
     tokens: tuple[str, ...] = ()
     max_messages: int | None = None
     votes: int = 1
     source: str = ""
+    uncapped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,7 @@ import pytest
 
 from mastwatch.events import Contract
 from mastwatch.findings import Severity
-
-from .script import Script, watched
+from mastwatch.testing import Script, watched
 
 MODE = "FM-1.5"
 WORK = [
@@ -192,14 +191,15 @@ def test_finishing_tool_is_a_claim() -> None:
     assert watched(script.events).worst(MODE) == "warn"
 
 
-@pytest.mark.parametrize(("final", "row"), [(False, 6), (True, 4)])
-def test_nagger_fires_at_the_third_nag_or_the_second_after_a_final_answer(
-    final: bool, row: int
+@pytest.mark.parametrize("final", [False, True])
+def test_nagger_fires_at_the_third_nag_and_is_suspected_at_the_second_after_a_final_answer(
+    final: bool,
 ) -> None:
     script = run()
     for n in range(3):
         script.say("solver", f"{WORK[n]} It cannot be solved." if final else STUCK[n]).proxy(NAG)
-    assert watched(script.events).at(MODE, Severity.WARN) == row
+    seen = watched(script.events)
+    assert (seen.at(MODE, Severity.SUSPECT), seen.at(MODE, Severity.WARN)) == (4 if final else 6, 6)
 
 
 def test_tool_result_between_nags_starts_the_count_anew() -> None:
@@ -236,34 +236,6 @@ def test_answer_checked_with_tools_may_be_restated() -> None:
         script.call("count", {"mole": n}, f"{n * 3} berths")
     script.say("solver", r"As I said, it is \boxed{31}.")
     assert watched(script.events).worst(MODE) == "silent"
-
-
-def test_chatter_is_suspect_at_four_and_warn_at_eight_that_only_confirm() -> None:
-    script = run("There are 12 berths north and 19 south; how many are there in both moles?")
-    script.say("solver", "12 and 19 make 31 berths in both moles.")
-    praise = [
-        "The sum is correct and the way is clear.",
-        "I agree, the solver did great work.",
-        "Our results are consistent, well done all.",
-        "The teamwork was a pleasure to see.",
-        "Everything is confirmed from my side too.",
-        "We all agree with what was found.",
-        "The task is complete, no further steps.",
-        "It was verified from both ends.",
-    ]
-    for n, text in enumerate(praise):
-        script.say("abc"[n % 3], text)
-    seen = watched(script.events)
-    assert (seen.at(MODE, Severity.SUSPECT), seen.at(MODE, Severity.WARN)) == (5, 9)
-
-
-def test_chatter_in_words_used_before_warns_at_the_fourth() -> None:
-    script = run("There are 12 berths north and 19 south; how many are there in both moles?")
-    script.say("solver", "12 and 19 make 31 berths in both moles.")
-    praise = "I agree with the careful count of the berths in both moles; well done, dear"
-    for n in range(5):
-        script.say("abc"[n % 3], f"{praise} {['solver', 'pilot', 'mate'][n % 3]}.")
-    assert watched(script.events).at(MODE, Severity.WARN) == 5
 
 
 def test_talk_without_numbers_before_any_work_is_no_chatter() -> None:
@@ -401,8 +373,25 @@ def test_marker_that_the_contract_names_ends_the_run() -> None:
     assert watched(script.events).worst(MODE) == "warn"
 
 
-def test_proxy_that_presses_for_a_number_is_a_nagger_whatever_the_words() -> None:
+@pytest.mark.parametrize(("numbers", "level"), [(False, "warn"), (True, "suspect")])
+def test_proxy_that_presses_for_a_number_is_a_nagger_while_none_is_new(
+    numbers: bool, level: str
+) -> None:
     script = run("There are 12 berths north and 19 south; how many are there in both moles?")
-    for part in WORK[:3]:
-        script.say("solver", part).proxy(NAG)
-    assert watched(script.events).at(MODE, Severity.WARN) == 6
+    for n, part in enumerate(WORK[:3]):
+        figure = f" It has {n * 7 + 40} bollards." if numbers else ""
+        script.say("solver", part + figure).proxy(NAG)
+    assert watched(script.events).worst(MODE) == level
+
+
+def test_partner_that_has_become_brief_is_at_no_work_whatever_the_words() -> None:
+    script = run()
+    for n in range(3):
+        script.say("solver", f"{WORK[n]} {WORK[n + 1]} {WORK[n + 2]}").human("Thank you.")
+    for text in (
+        "Nothing is left to be done here.",
+        "My list above is whole.",
+        "It stays at that.",
+    ):
+        script.proxy(NAG).say("solver", text)
+    assert watched(script.events).at(MODE, Severity.WARN) == 11

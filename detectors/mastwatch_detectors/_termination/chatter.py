@@ -1,8 +1,6 @@
-"""Rules T4 and T6: talk with nothing left to say."""
+"""Rule T4: farewells, or nothing at all, one after the other."""
 
 from __future__ import annotations
-
-from collections import deque
 
 from mastwatch.findings import Severity
 from mastwatch.signals import Signals, Utterance
@@ -92,69 +90,3 @@ class Goodbyes:
         if self._talked and self._silent == self._heard:
             return len(self._empty)
         return len(self._empty) - len(self._silent) + 1
-
-
-class Verdicts:
-    """Rule T6: agents confirm each other and bring no number that is new (numeric tasks only).
-
-    It takes many confirmations to be sure, or a few in words that were used before.
-    """
-
-    def __init__(self, suspect: int, warn: int, window: int, share: float, stale: float) -> None:
-        self._suspect = suspect
-        self._warn = warn
-        self._share = share
-        self._stale = stale
-        self._rows: list[int] = []
-        self._agents: set[str] = set()
-        self._confirms: deque[bool] = deque(maxlen=window)
-        self._new: deque[float] = deque(maxlen=suspect)  # new share of the latest messages
-        self._worked = False  # somebody got somewhere first: else the talk is a plan
-
-    def observe(self, signals: Signals) -> Hit | None:
-        """Take an event in."""
-        said = signals.utterance
-        if signals.human or signals.calls or signals.result is not None:
-            self._clear()
-            self._worked = not signals.human
-            return None
-        if said is None or not said.by_model or not signals.numeric:
-            return None
-        if said.new_numbers:
-            self._clear()
-            self._worked = True
-            return None
-        self._rows = [*self._rows[-31:], said.row]
-        self._agents.add(said.agent)
-        self._confirms.append(said.verdict)
-        self._new.append(said.novelty or 0.0)
-        return self._hit(said) if self._worked else None
-
-    def _hit(self, said: Utterance) -> Hit | None:
-        if len(self._rows) < self._suspect:
-            return None
-        warn = len(self._agents) > 1 and (self._many() or self._stale_ones())
-        return Hit(
-            Severity.WARN if warn else Severity.SUSPECT,
-            "chatter",
-            "",
-            rows(self._rows),
-            f"{len(self._rows)} messages in a row without a tool or a new number, "
-            f"{sum(self._confirms)} of the latest only confirm; last spoke {said.agent}",
-        )
-
-    def _many(self) -> bool:
-        said = list(self._confirms)
-        running = len(said) >= self._warn and all(said[-self._warn :])
-        full = len(said) == self._confirms.maxlen
-        return running or (full and sum(said) >= self._share * len(said))
-
-    def _stale_ones(self) -> bool:
-        latest = list(self._confirms)[-self._suspect :]
-        old = sum(self._new) < self._stale * len(self._new)
-        return old and len(latest) >= self._suspect and all(latest)
-
-    def _clear(self) -> None:
-        self._rows, self._agents = [], set()
-        self._confirms.clear()
-        self._new.clear()

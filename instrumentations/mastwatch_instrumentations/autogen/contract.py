@@ -16,7 +16,7 @@ from mastwatch.events import Contract
 MAX_TOKENS = 16
 """Stop words kept per chat."""
 
-_UNBOUNDED = 10_000  # larger caps are "none": a manager's default is sys.maxsize
+_UNBOUNDED = 10_000  # such caps are "none": a manager's default is sys.maxsize
 _LONGEST = 64
 # What a predicate reads a message with, not what it looks for.
 _KEYS = frozenset(
@@ -54,10 +54,13 @@ def read_contract(
     """
     found = dict.fromkeys(_agreed_tokens(participants))
     limit, source = _limit(initiator, recipient, max_turns)
+    unbounded = limit is not None and limit >= _UNBOUNDED
     return Contract(
         tokens=tuple(found)[:MAX_TOKENS],
-        max_messages=limit,
+        max_messages=None if unbounded else limit,
         source=source or ("is_termination_msg" if found else ""),
+        # A person who is asked can end the chat at any time.
+        uncapped=unbounded and not any(_asks_a_person(agent) for agent in participants),
     )
 
 
@@ -168,12 +171,16 @@ def _limit(initiator: Any, recipient: Any, max_turns: object) -> tuple[int | Non
         # Opener, then pairs until the recipient (the initiator) has used up its replies.
         limits.append((_replies(recipient, 1), "max_consecutive_auto_reply"))
         limits.append((_replies(initiator, 2), "max_consecutive_auto_reply"))
-    known = [(n, source) for n, source in limits if isinstance(n, int) and n < _UNBOUNDED]
+    known = [(n, source) for n, source in limits if isinstance(n, int)]
     return min(known, default=(None, ""), key=lambda pair: pair[0])
 
 
+def _asks_a_person(agent: Any) -> bool:
+    return getattr(agent, "human_input_mode", "NEVER") != "NEVER"
+
+
 def _replies(agent: Any, extra: int) -> int | None:
-    if getattr(agent, "human_input_mode", "NEVER") != "NEVER":
-        return None  # a person starts the count anew
+    if _asks_a_person(agent):
+        return None  # which starts the count anew
     limit = getattr(agent, "_max_consecutive_auto_reply", None)
     return 2 * limit + extra if isinstance(limit, int) else None

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from zlib import crc32
 
 from mastwatch.signals import text as texts
-from mastwatch.signals.vocabulary import (
+from mastwatch.signals.phrases import (
     FAREWELL,
-    FAREWELL_ASCII,
+    QUESTION,
     REPLAN,
+    SETTLED,
     UNSOLVABLE,
-    UNSOLVABLE_STEMS,
     VERDICT,
-    holds,
+    pattern,
 )
 
 FALLBACK_TOKENS = ("TERMINATE", "###STOP###", "TASK_COMPLETE", "TASK COMPLETED", "<DONE>")
@@ -25,17 +25,18 @@ TAIL_CHARS = 240
 VERDICT_CHARS = 1000
 MAX_TOKENS = 8
 NUMBERS_KEPT = 256
+OUTCOME_NUMBERS = 64
 
 # An instruction names the token: 'reply "TERMINATE" when done', "end with DONE", "say <STOP>".
-_MINED = re.compile(
-    r"""\b(?i:reply|respond|answer|end|finish|say|return|output|write|type|send|include|add)\b"""
-    r"""[^.\n]{0,60}?["'`“‘(]*(TERMINATE|[A-Z]{3,}(?:_[A-Z]+)+|DONE|FINISHED|COMPLETED?|STOP|EXIT"""
-    r"""|\#{2,3}[A-Z]+\#{2,3}|<[A-Z][A-Z_]{2,20}>|\[[A-Z][A-Z_]{2,20}\])(?![A-Za-z])"""
+_TOKEN = re.compile(
+    r"(?:TERMINATE|[A-Z]{3,}(?:_[A-Z]+)+|DONE|FINISHED|COMPLETED?|STOP|EXIT"
+    r"|\#{2,3}[A-Z]+\#{2,3}|<[A-Z][A-Z_]{2,20}>|\[[A-Z][A-Z_]{2,20}\])(?![A-Za-z])"
 )
-_INSTRUCTS = re.compile(
-    r"\b(?:reply|respond|say|says|saying|only with|when|once|until|if|unless|before)\b",
-    re.IGNORECASE,
-)
+# The verb stands before it in the same sentence, or right behind: 「TERMINATE」と返信してください.
+_SAYS = re.compile(rf"(?i:{pattern('says')})[^.。\n]*\Z")
+_SAYS_AFTER = re.compile(rf"[\"'`”’」』）)]*\s?(?i:{pattern('says_after')})")
+_SAYS_CHARS = 72  # before the token
+_INSTRUCTS = re.compile(pattern("instructs"), re.IGNORECASE)
 # \b, \f, \a, \v and escape, eaten by a string literal that should have been raw.
 _DAMAGED = re.compile(r"[\x07\x08\x0b\x0c\x1b][a-zA-Z]{2,}")
 _NOISE = re.compile(r"\n[^\n]*(?:/|\\)[^\n]*:\d+: \w*Warning: .*\Z", re.DOTALL)
@@ -57,8 +58,12 @@ def mine_tokens(prompts: Iterable[str]) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     for prompt in prompts:
-        for match in _MINED.finditer(prompt[-8 * texts.TEXT_CAP :]):
-            found.setdefault(match.group(1))
+        end, past = prompt[-8 * texts.TEXT_CAP :], 0
+        for match in _TOKEN.finditer(end):
+            before = end[max(past, match.start() - _SAYS_CHARS) : match.start()]
+            if _SAYS.search(before) or _SAYS_AFTER.match(end, match.end()):
+                found.setdefault(match.group())
+                past = match.end()
     return tuple(found)[:MAX_TOKENS]
 
 
@@ -134,56 +139,101 @@ def answer(text: str) -> int:
 
 def question(text: str) -> bool:
     """Whether a text ends by asking."""
-    return text.rstrip(_ENDS + "\"')").endswith(("?", "？"))
+    end = text.rstrip(_ENDS + "\"')")
+    if end.endswith(("?", "？")):
+        return True
+    return not end.isascii() and QUESTION.closes(end.rstrip("。．.」』"))
 
 
 def farewell(text: str) -> bool:
     """Whether a text is a short farewell that asks for nothing."""
     if not 0 < len(text) < CLOSING_CHARS or "?" in text or "？" in text:
         return False
-    return holds(text.casefold(), FAREWELL_ASCII if text.isascii() else FAREWELL)
+    return FAREWELL.within(text.casefold())
 
 
 def verdict(text: str) -> bool:
     """Whether a text praises, agrees or confirms and asks for nothing."""
     if len(text) >= VERDICT_CHARS or "?" in text or "？" in text:
         return False
-    return holds(text.casefold(), VERDICT)
+    return VERDICT.within(text.casefold())
+
+
+def plain(text: str) -> bool:
+    """Whether a text asks nothing and shows neither formula nor code: what is left is talk."""
+    # Four searches for one character; a pattern with all of them takes three times as long.
+    return not ("=" in text or "?" in text or "`" in text or "？" in text)
 
 
 def unsolvable(text: str) -> bool:
     """Whether a text says that the task cannot be done."""
-    folded = text[:VERDICT_CHARS].casefold()
-    # Each of the phrases has one of the stems; most texts have none, and each search takes time.
-    return holds(folded, UNSOLVABLE_STEMS) and holds(folded, UNSOLVABLE)
+    return UNSOLVABLE.within(text[:VERDICT_CHARS].casefold())
+
+
+def settled(text: str) -> bool:
+    """Whether a text says that the answer stands and nothing is left to do."""
+    return SETTLED.within(text[:VERDICT_CHARS].casefold())
 
 
 def replan(text: str) -> bool:
     """Whether a text opens like a new plan."""
-    return holds(text[:40].casefold(), REPLAN)
+    return REPLAN.within(text[:40].casefold())
 
 
 class Numbers:
-    """The numbers a run has met; after ``NUMBERS_KEPT`` it starts anew."""
+    """The numbers a run has met, and those that its latest work gave.
 
-    __slots__ = ("_met",)
+    Work is a tool's result, or a message with a number that is new. What the task gave is no
+    outcome of work. After ``NUMBERS_KEPT`` numbers all are forgotten.
+    """
+
+    __slots__ = ("_found", "_given", "_met")
 
     def __init__(self) -> None:
         self._met: set[int] = set()
+        self._given: set[int] = set()
+        self._found: set[int] = set()
 
-    def add(self, text: str) -> int:
-        """Take a text in; return how many numbers in it are new."""
+    def give(self, text: str) -> None:
+        """Take in the task."""
+        self._given = _numbers(text)
+        self._met |= self._given
+
+    def result(self, text: str) -> None:
+        """Take in what a tool gave."""
+        numbers = _numbers(text)
+        self._meet(numbers)
+        if numbers:
+            self._found = self._outcome(numbers)
+
+    def add(self, text: str) -> tuple[int, bool]:
+        """Take in a message; return how many numbers are new, and if the latest work's is there."""
+        numbers = _numbers(text)
+        known = not numbers.isdisjoint(self._found)
+        fresh = self._meet(numbers)
+        if fresh:
+            self._found = self._outcome(numbers)
+        return fresh, known
+
+    def _outcome(self, numbers: set[int]) -> set[int]:
+        # A whole table is nothing that somebody states again.
+        return numbers - self._given if len(numbers) <= OUTCOME_NUMBERS else set()
+
+    def _meet(self, numbers: set[int]) -> int:
         met = self._met
         before = len(met)
-        for found in _NUMBER.findall(text[: texts.TEXT_CAP]):
-            plain = found.replace(",", "")
-            if "." in plain:
-                plain = plain.rstrip("0").rstrip(".")
-            met.add(crc32(plain.encode()))
+        met |= numbers
         fresh = len(met) - before
         if len(met) > NUMBERS_KEPT:
             met.clear()
         return fresh
 
-    def __len__(self) -> int:
-        return len(self._met)
+
+def _numbers(text: str) -> set[int]:
+    found = set(_NUMBER.findall(text[: texts.TEXT_CAP]))
+    return {crc32((n if n.isdigit() else _canonical(n)).encode()) for n in found}
+
+
+def _canonical(number: str) -> str:
+    digits = number.replace(",", "")
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits

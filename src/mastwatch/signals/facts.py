@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from mastwatch.events import MessageKind, MessageSent, Role
 from mastwatch.signals import claims
 from mastwatch.signals import text as texts
+from mastwatch.signals.clusters import Clusters
 
 OPENING_WORDS = 40
 
@@ -107,6 +108,8 @@ class Utterance:
         seen: It nearly repeats a recent message of its agent.
         novelty: Share of its text not met before in the run; None under 6 words.
         new_numbers: Numbers in it that the run had not met; 0 where the task is none of numbers.
+        restates: It holds a number that the latest work had given: a tool's result, or a message
+            with a new number. Numbers of the task are none. False where the task is none of them.
         claim: What ends the run by its own words: a token or a finishing tool's name; or empty.
         answer: Digest of the final value it states (``\boxed{7}``, ``FINAL ANSWER: 7``), or 0.
         task_overlap: Share of the task's 3-grams it holds, 0 to 1; 0 where few of its fragments
@@ -115,8 +118,9 @@ class Utterance:
     """
 
     __slots__ = (
-        "_text", "agent", "answer", "by_model", "calls", "claim", "cluster", "digest", "kind",
-        "new_numbers", "novelty", "role", "row", "seen", "task_overlap", "words",
+        "_clusters", "_text", "agent", "answer", "by_model", "calls", "claim", "cluster", "digest",
+        "kind", "new_numbers", "novelty", "restates", "role", "row", "seen", "task_overlap",
+        "words",
     )  # fmt: skip
 
     def __init__(
@@ -126,8 +130,10 @@ class Utterance:
         by_model: bool,
         words: int,
         calls: tuple[Call, ...],
+        clusters: Clusters,
     ) -> None:
         self._text = text
+        self._clusters = clusters
         self.agent = event.sender
         self.row = event.index
         self.role: Role = event.role
@@ -136,10 +142,15 @@ class Utterance:
         self.words = words
         self.calls = calls
         self.digest = self.cluster = self.answer = self.new_numbers = 0
-        self.seen = False
+        self.seen = self.restates = False
         self.novelty: float | None = None
         self.claim = ""
         self.task_overlap = 0.0
+
+    @property
+    def exact_novelty(self) -> float:
+        """Share of its 3-grams that no other recent message holds; dear: ask novelty first."""
+        return self._clusters.new_share(self._text)
 
     @property
     def start(self) -> list[str]:
@@ -163,9 +174,19 @@ class Utterance:
         return not self.calls and claims.verdict(self._text)
 
     @property
+    def plain(self) -> bool:
+        """It asks nothing, calls no tool and shows neither formula nor code."""
+        return not self.calls and claims.plain(self._text)
+
+    @property
     def unsolvable(self) -> bool:
         """It says the task cannot be done."""
         return claims.unsolvable(self._text)
+
+    @property
+    def settled(self) -> bool:
+        """It says the answer stands and nothing is left to do."""
+        return claims.settled(self._text)
 
     @property
     def question(self) -> bool:

@@ -51,7 +51,8 @@ class Reading:
         figures = sum(part.isdigit() for part in parts)
         # Long tasks and tasks with code hold numbers too, but those are not what is asked for.
         self.numeric = figures >= 2 and count <= NUMERIC_WORDS and "```" not in text
-        self._numbers.add(text)
+        if self.numeric:
+            self._numbers.give(text)
         if count >= TASK_WORDS:
             text = text[: texts.TEXT_CAP]
             self._task = frozenset(texts.grams(texts.tokens(text)))
@@ -61,7 +62,7 @@ class Reading:
         """Take in a tool's result."""
         fresh = self._novelty.add(text.encode("utf-8", "surrogatepass"))
         if self.numeric:
-            self._numbers.add(text)
+            self._numbers.result(text)
         count = texts.length(text)
         return Glance(count, fresh if count >= NOVELTY_WORDS else None)
 
@@ -84,16 +85,18 @@ class Reading:
             tokens: What ends the run when said.
         """
         text = event.text or ""
-        said = Utterance(event, text, by_model, texts.length(text), calls)
+        said = Utterance(event, text, by_model, texts.length(text), calls, self._clusters)
         raw = text.encode("utf-8", "surrogatepass")
         fresh = self._novelty.add(raw)
         if said.words >= NOVELTY_WORDS:
             said.novelty = fresh
         if stripped := raw.strip():
             said.digest = texts.quick_digest(stripped)
-            said.cluster, said.seen = self._clusters.add(said.agent, said.digest, text, fresh)
+            said.cluster, said.seen = self._clusters.add(
+                said.agent, said.digest, text, fresh, self._novelty.pieces
+            )
         if self.numeric:
-            said.new_numbers = self._numbers.add(text)
+            said.new_numbers, said.restates = self._numbers.add(text)
         if by_model:
             said.claim = _claim(text, calls, tokens)
             said.answer = claims.answer(text)
