@@ -61,3 +61,78 @@ def test_an_unknown_keyword_is_the_callers_mistake() -> None:
 def test_opentelemetrys_own_content_switch_is_honoured(tmp_path, mode, captured) -> None:
     settings = load({}, environ={CAPTURE_VARIABLE: mode}, directory=tmp_path)
     assert settings.capture_content is captured
+
+
+def test_each_setting_knows_where_it_was_written(tmp_path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.mastwatch]\nenvironment = "x"\nmax_runs = "many"\n'
+    )
+    environ = {"MASTWATCH_MAX_RUNS": "7", CAPTURE_VARIABLE: "SPAN_ONLY"}
+    settings = load({"release": "1"}, environ=environ, directory=tmp_path)
+    assert settings.origin("release") == "instrument(release=)"
+    assert settings.origin("max_runs") == "variable MASTWATCH_MAX_RUNS"
+    assert settings.origin("capture_content") == f"variable {CAPTURE_VARIABLE}"
+    assert (
+        settings.origin("environment") == f"{tmp_path}/pyproject.toml: tool.mastwatch.environment"
+    )
+    assert settings.origin("metrics") == "default"
+    assert settings == load({"release": "1"}, environ=environ, directory=tmp_path)
+
+
+def test_the_file_may_be_named(tmp_path) -> None:
+    (tmp_path / "mastwatch.toml").write_text('release = "here"\n')
+    (tmp_path / "o{0}.toml").write_text('release = "other"\n')
+    other = tmp_path / "o{0}.toml"
+    settings = load({}, environ={"MASTWATCH_CONFIG": str(other)}, directory=tmp_path)
+    assert (settings.release, settings.origin("release")) == ("other", f"{other}: release")
+    assert load({}, environ={}, directory=tmp_path, file=other).release == "other"
+    missing = load({}, environ={}, directory=tmp_path, file=tmp_path / "no.toml")
+    assert missing == Settings()
+    assert "no.toml cannot be read" in missing.problems[0]
+
+
+def test_tables_come_from_file_variable_and_keyword(tmp_path) -> None:
+    (tmp_path / "mastwatch.toml").write_text(
+        '[thresholds.step_repetition]\nnear_warn = 4\n[[rules]]\nmode = "FM-1.3"\n'
+    )
+    settings = load({}, environ={}, directory=tmp_path)
+    assert settings.thresholds == {"step_repetition": {"near_warn": 4}}
+    assert settings.rules == ({"mode": "FM-1.3"},)
+    environ = {
+        "MASTWATCH_THRESHOLDS": "{step_repetition = {near_warn = 5}}",
+        "MASTWATCH_RULES": '[{mode = "FM-1.5"}]',
+    }
+    settings = load({"rules": [{"tool": "x"}]}, environ=environ, directory=tmp_path)
+    assert settings.thresholds == {"step_repetition": {"near_warn": 5}}
+    assert settings.rules == ({"tool": "x"},)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("thresholds = 3", "thresholds: expected a table, not 3"),
+        ("[rules]\nmode = 'FM-1.3'", "rules: expected a list of tables ([[rules]])"),
+        ("[detectors.step_repetition]\nnear_warn = 3", "go under [thresholds.<detector>]"),
+        ("prometheus_port = inf", "prometheus_port: "),
+        ("tool = 1", "tool is no setting"),
+    ],
+)
+def test_a_table_of_the_wrong_shape_is_reported(tmp_path, text, part) -> None:
+    (tmp_path / "mastwatch.toml").write_text(text)
+    settings = load({}, environ={}, directory=tmp_path)
+    assert settings == Settings()
+    assert part in settings.problems[0]
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 5_000, "= 3", ""])
+def test_a_variable_that_is_no_toml_is_reported(tmp_path, text) -> None:
+    settings = load({}, environ={"MASTWATCH_RULES": text}, directory=tmp_path)
+    assert settings == Settings()
+    assert [p.startswith("variable MASTWATCH_RULES: ") for p in settings.problems] == (
+        [True] if text else []
+    )
+
+
+def test_a_pyproject_whose_tool_table_is_none_is_no_error(tmp_path) -> None:
+    (tmp_path / "pyproject.toml").write_text("tool = 3\n")
+    assert load({}, environ={}, directory=tmp_path) == Settings()

@@ -7,6 +7,7 @@ tool call and flags MAST failure modes while the run is still going.
 from typing import TYPE_CHECKING
 
 from mastwatch._instrument import flush, instrument, on_finding, uninstrument
+from mastwatch.allowances import allow
 from mastwatch.detector import Detector
 from mastwatch.findings import Finding, Notice, Severity
 from mastwatch.instrumentor import DidNotEnable, Instrumentor
@@ -23,6 +24,7 @@ __all__ = [
     "Instrumentor",
     "Notice",
     "Severity",
+    "allow",
     "flush",
     "instrument",
     "message",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,7 +24,7 @@ def instrument(
     frameworks: Iterable[str] | None = None,
     detectors: Iterable[str] | None = None,
     judge: str | bool | None = None,
-    store: str | bool | None = None,
+    store: str | os.PathLike[str] | bool | None = None,
     metrics: Literal["prometheus", "none"] | None = None,
     release: str | None = None,
     environment: str | None = None,
@@ -41,14 +42,15 @@ def instrument(
         frameworks: Names of instrumentors, ``["autogen"]``; all that apply by default.
         detectors: Names of detectors, ``["step_repetition"]``; all by default.
         judge: Not in this release; asking for it is said once in the log.
-        store: Not in this release; asking for it is said once in the log.
+        store: Keep finished runs: a file, or True for ``$XDG_STATE_HOME/mastwatch/runs.sqlite``.
         metrics: ``"prometheus"`` serves ``/metrics`` on 127.0.0.1:9464; ``"none"`` counts nothing.
         release: Your release, on every run's span.
         environment: Your environment, on every run's span.
         metric_labels: Names of run tags that become metric labels; at most 4.
         registry: A prometheus_client registry of yours; then you serve it, we open no port.
         redact: Applied to every text before it leaves the process.
-        **more: Any other setting of ``mastwatch.settings.Settings`` (``prometheus_port=0``, ...).
+        **more: Any other setting of ``mastwatch.settings.Settings`` (``prometheus_port=0``,
+            ``thresholds={...}``, ``rules=[...]``, ...).
 
     Returns:
         A handle, also a context manager, whose ``uninstrument()`` undoes everything.
@@ -112,7 +114,7 @@ def on_finding(callback: Callable[[Finding], object]) -> None:
 
 
 def flush(timeout: float | None = None) -> bool:
-    """Export what is queued.
+    """Write finished runs to the store and export what is queued.
 
     Args:
         timeout: Longest wait in seconds; the setting ``flush_timeout`` by default.
@@ -120,4 +122,4 @@ def flush(timeout: float | None = None) -> bool:
     Returns:
         Whether everything was out in time; True when nothing is instrumented.
     """
-    return _handle.providers.flush(timeout) if _handle is not None else True
+    return _handle.flush(timeout) if _handle is not None else True

@@ -37,20 +37,25 @@ class Episodes:
         """A row of the transcript went by: episodes not renewed since grow older."""
         if not self._open:
             return
-        for fingerprint, episode in list(self._open.items()):
+        for key, episode in list(self._open.items()):
             episode.quiet += 1
             if episode.quiet > REARM_AFTER:
-                del self._open[fingerprint]
+                del self._open[key]
 
     def reset(self) -> None:
         """A person spoke: what follows counts anew."""
         self._open.clear()
 
-    def admit(self, finding: Finding) -> Finding | None:
-        """The finding with its episode set, if it is the first or a rise; else None."""
-        episode = self._open.get(finding.fingerprint)
+    def admit(self, finding: Finding, suppressed: bool = False) -> Finding | None:
+        """The finding with its episode set, if it is the first or a rise; else None.
+
+        Suppressed findings have episodes of their own: a loop that goes on where it is no longer
+        suppressed is news.
+        """
+        key = f"{finding.fingerprint} suppressed" if suppressed else finding.fingerprint
+        episode = self._open.get(key)
         if episode is None:
-            episode = self._begin(finding)
+            episode = self._begin(key, finding.severity)
         else:
             episode.quiet = 0
             if finding.severity <= episode.severity:
@@ -58,13 +63,13 @@ class Episodes:
             episode.severity = finding.severity
         return replace(finding, episode=f"{finding.fingerprint}-{episode.number}")
 
-    def _begin(self, finding: Finding) -> _Episode:
+    def _begin(self, key: str, severity: Severity) -> _Episode:
         if len(self._open) >= MAX_EPISODES:
             del self._open[next(iter(self._open))]
         if len(self._numbers) >= MAX_NUMBERED:
             self._numbers.clear()
-        number = self._numbers.get(finding.fingerprint, 0) + 1
-        self._numbers[finding.fingerprint] = number
-        episode = _Episode(number, finding.severity)
-        self._open[finding.fingerprint] = episode
+        number = self._numbers.get(key, 0) + 1
+        self._numbers[key] = number
+        episode = _Episode(number, severity)
+        self._open[key] = episode
         return episode

@@ -16,6 +16,7 @@ from mastwatch.detector import Detector
 from mastwatch.episodes import Episodes
 from mastwatch.events import Event, Outcome, RunStarted
 from mastwatch.findings import Severity
+from mastwatch.policy import Rule
 from mastwatch.signals import Signals
 
 MAX_LANES = 64
@@ -31,10 +32,14 @@ class Lane:
     framework: str
     signals: Signals
     detectors: list[Detector]
+    variants: dict[int, Rule] = field(default_factory=dict)  # by id(), the detectors of a rule
     listeners: dict[type[Event], tuple[Detector, ...]] = field(default_factory=dict)
     episodes: Episodes = field(default_factory=Episodes)
     last_row: tuple[object, ...] | None = None
     last_row_at: float | None = None
+    last_index: int = -1
+    echoes: int = 0  # of the present row, so far
+    copies: int = 1  # of the message before
     open_calls: int = 0
 
     def listening(self, kind: type[Event]) -> tuple[Detector, ...]:

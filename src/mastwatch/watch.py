@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
+from mastwatch.allowances import allowance_for, open_allowances
 from mastwatch.detector import Detector
+from mastwatch.duplicates import MAX_SEEN_IDS, is_duplicate
 from mastwatch.events import (
     Event,
     HumanAsked,
@@ -19,46 +21,19 @@ from mastwatch.events import (
     ToolReturned,
 )
 from mastwatch.findings import Finding, Notice, Severity
-from mastwatch.guard import guard
+from mastwatch.guard import guard, swallowed
+from mastwatch.policy import Plan, Policy, Rule
 from mastwatch.runs import MAX_LANES, Lane, Runs, RunState
 from mastwatch.signals import Signals
+from mastwatch.sink import Sink
+
+__all__ = ["MAX_NOTICES", "MAX_SEEN_IDS", "Sink", "Verdict", "Watch"]
 
 Verdict: TypeAlias = Finding | Notice
 
-MAX_SEEN_IDS = 512
-"""Ids remembered per run to recognise an event that is reported twice."""
-DUPLICATE_WINDOW = 0.05
-"""Seconds within which an equal adjacent record without id is the same happening."""
 MAX_NOTICES = 256
 """Different notices said per run."""
 _TIMED_EVERY = 16  # a detector's time is measured on each 16th event: cheap, and enough for a rate
-
-
-class Sink:
-    """Hears of everything, in the thread where it happened; every call is guarded.
-
-    Keep the methods quick. ``name`` labels the errors of this sink.
-    """
-
-    name = "sink"
-
-    def on_event(self, event: Event, framework: str) -> None:
-        """An event went by (no duplicate)."""
-
-    def on_finding(self, finding: Finding) -> None:
-        """A finding got through the hysteresis."""
-
-    def on_notice(self, notice: Notice) -> None:
-        """Something worth knowing that is no failure mode."""
-
-    def on_duplicate(self, event: Event) -> None:
-        """An event was dropped because it had been reported before."""
-
-    def on_dropped(self, reason: str) -> None:
-        """Something was lost at one of our bounds."""
-
-    def on_detector(self, name: str, seconds: float) -> None:
-        """A detector took so long over one event (a sample of all)."""
 
 
 class Watch:
@@ -68,6 +43,7 @@ class Watch:
         detectors: What makes the detectors of a conversation: classes, or factories.
         sinks: Who hears of it.
         runs: The runs' bounds and clock.
+        policy: The host's thresholds and rules; it makes the detectors then.
     """
 
     def __init__(
@@ -75,8 +51,10 @@ class Watch:
         detectors: Iterable[Callable[[], Detector]] = (),
         sinks: Sequence[Sink] = (),
         runs: Runs | None = None,
+        policy: Policy | None = None,
     ) -> None:
-        self._factories = list(detectors)
+        self._plan: Plan = [(factory, None) for factory in detectors]
+        self._policy = policy
         self._sinks = tuple(sinks)
         self._sinks_lock = threading.Lock()  # protects the swap of _sinks
         self._events = 0
@@ -115,11 +93,9 @@ class Watch:
             self.drop("run_finished")
             return None
         lane = self._lane(state, event)
-        if self._is_duplicate(state, lane, event):
+        if is_duplicate(state, lane, event):
             self.duplicates += 1
-            for sink in self._sinks:
-                with guard(f"sink.{sink.name}"):
-                    sink.on_duplicate(event)
+            self._tell(lambda sink: sink.on_duplicate(event))
             return None
         self._book(state, lane, event)
         verdicts = self._detect(state, lane, event)
@@ -132,6 +108,7 @@ class Watch:
         if verdicts is None:
             return
         framework = self.runs.framework(event.run_id)
+        over = isinstance(event, RunFinished) and not event.branch and event.outcome != "paused"
         for sink in self._sinks:
             with guard(f"sink.{sink.name}"):
                 sink.on_event(event, framework)
@@ -141,6 +118,9 @@ class Watch:
                         sink.on_finding(verdict)
                     else:
                         sink.on_notice(verdict)
+            if over:
+                with guard(f"sink.{sink.name}"):
+                    sink.on_run_end(event.run_id)
 
     def expire(self) -> None:
         """Close runs that are idle for too long or too many; called at every run's start."""
@@ -155,19 +135,13 @@ class Watch:
     def drop(self, reason: str) -> None:
         """Count something lost at one of our bounds."""
         self.dropped[reason] += 1
-        for sink in self._sinks:
-            with guard(f"sink.{sink.name}"):
-                sink.on_dropped(reason)
+        self._tell(lambda sink: sink.on_dropped(reason))
 
     def _lane(self, state: RunState, event: Event) -> Lane:
         lane = state.lanes.get(event.branch)
         if lane is None:
             framework = event.framework if isinstance(event, RunStarted) else state.framework
-            lane = Lane(
-                framework,
-                Signals(state.run_id, framework, event.branch),
-                [detector for factory in self._factories if (detector := _make(factory))],
-            )
+            lane = self._new_lane(state.run_id, framework, event.branch)
             state.lanes[event.branch] = lane
             if len(state.lanes) > MAX_LANES:
                 state.lanes.popitem(last=False)
@@ -175,23 +149,16 @@ class Watch:
         state.lanes.move_to_end(event.branch)
         return lane
 
-    def _is_duplicate(self, state: RunState, lane: Lane, event: Event) -> bool:
-        if event.id is not None:
-            key = hash((type(event), event.id))
-            if key in state.seen:
-                return True
-            state.seen[key] = None
-            if len(state.seen) > MAX_SEEN_IDS:
-                state.seen.popitem(last=False)
-            return False
-        row = _row(event)
-        if row is None:
-            return False
-        same = row == lane.last_row and not (isinstance(event, ToolReturned) and lane.open_calls)
-        if same and event.at is not None and lane.last_row_at is not None:
-            same = event.at - lane.last_row_at <= DUPLICATE_WINDOW
-        lane.last_row, lane.last_row_at = row, event.at
-        return same
+    def _new_lane(self, run_id: str, framework: str, branch: str) -> Lane:
+        lane = Lane(framework, Signals(run_id, framework, branch), [])
+        plan = self._plan if self._policy is None else self._policy.plan(framework)
+        for factory, rule in plan:
+            with guard("detector.make"):
+                detector = factory()
+                lane.detectors.append(detector)
+                if rule is not None:
+                    lane.variants[id(detector)] = rule
+        return lane
 
     def _book(self, state: RunState, lane: Lane, event: Event) -> None:
         if isinstance(event, MessageSent):
@@ -213,24 +180,48 @@ class Watch:
             lane.episodes.reset()
 
     def _detect(self, state: RunState, lane: Lane, event: Event) -> list[Verdict]:
-        with guard("signals"):
-            lane.signals.update(event)
+        signals = lane.signals
+        try:
+            signals.update(event)
+        except Exception as error:
+            if not swallowed("signals", error):
+                raise
         self._events += 1
-        timed = self._events % _TIMED_EVERY == 0
+        observe = _observe if self._events % _TIMED_EVERY else self._observe_timed
         verdicts: list[Verdict] = []
         for detector in lane.listening(type(event)):
-            with guard(f"detector.{detector.name}"):
-                started = time.perf_counter() if timed else 0.0
-                said = detector.observe(event, lane.signals)
-                if timed:
-                    self._time(detector.name, time.perf_counter() - started)
-                if said is not None and (new := self._admit(state, lane, said)) is not None:
+            try:
+                said = observe(detector, event, signals)
+                if said is not None and (new := self._admit(state, lane, detector, said)):
                     verdicts.append(new)
+            except Exception as error:
+                if not swallowed(f"detector.{detector.name}", error):
+                    raise
         return verdicts
 
-    def _admit(self, state: RunState, lane: Lane, said: Verdict) -> Verdict | None:
+    def _observe_timed(self, detector: Detector, event: Event, signals: Signals) -> Verdict | None:
+        started = time.perf_counter()
+        said = detector.observe(event, signals)
+        seconds = time.perf_counter() - started
+        self._tell(lambda sink: sink.on_detector(detector.name, seconds))
+        return said
+
+    def _admit(
+        self, state: RunState, lane: Lane, detector: Detector, said: Verdict
+    ) -> Verdict | None:
+        rule = None
+        if self._policy is not None:
+            # By what the detector is, as when it was made: a stranger's Finding may say otherwise.
+            mode, name, tool = detector.mode, detector.name, getattr(said, "tool", "")
+            rule = self._policy.rule_for(mode, name, said.agent, tool, lane.framework)
+            meant = rule if rule is not None and rule.tunes(name) else None
+            if lane.variants.get(id(detector)) is not meant:
+                return None  # another instance of this detector speaks for it
         if isinstance(said, Finding):
-            finding = lane.episodes.admit(said)
+            finding: Finding | None = said
+            if rule is not None or open_allowances.get():
+                finding = self._screen(lane, said, rule)
+            finding = finding and lane.episodes.admit(finding)
             if finding is not None:
                 state.worst = max(state.worst or Severity.INFO, finding.severity)
             return finding
@@ -240,10 +231,25 @@ class Watch:
         state.said.add(key)
         return said
 
-    def _time(self, name: str, seconds: float) -> None:
+    def _screen(self, lane: Lane, said: Finding, rule: Rule | None) -> Finding | None:
+        """The finding as the host wants it; None where it wants none, which is told."""
+        if rule is not None:
+            said = rule.cap(said)
+        if allowance := allowance_for(said):
+            by, reason = "allow", allowance.reason
+        elif rule is not None and rule.ignore:
+            by, reason = "ignore", rule.reason
+        else:
+            return said
+        suppressed = lane.episodes.admit(said, suppressed=True)
+        if suppressed is not None:
+            self._tell(lambda sink: sink.on_suppressed(suppressed, by, reason))
+        return None
+
+    def _tell(self, say: Callable[[Sink], object]) -> None:
         for sink in self._sinks:
             with guard(f"sink.{sink.name}"):
-                sink.on_detector(name, seconds)
+                say(sink)
 
     def _finish(self, state: RunState, event: RunFinished) -> None:
         if event.branch:
@@ -254,17 +260,5 @@ class Watch:
             self.runs.finish(state, event.outcome)
 
 
-def _make(factory: Callable[[], Detector]) -> Detector | None:
-    with guard("detector.make"):
-        return factory()
-    return None
-
-
-def _row(event: Event) -> tuple[object, ...] | None:
-    """What makes two adjacent records without ids the same row; None for events that are no row."""
-    if isinstance(event, MessageSent):
-        calls = tuple((call.name, repr(call.arguments)) for call in event.tool_calls)
-        return ("message", event.sender, event.text, calls)
-    if isinstance(event, ToolReturned):
-        return ("result", event.agent, event.name, event.result, event.error)
-    return None
+def _observe(detector: Detector, event: Event, signals: Signals) -> Verdict | None:
+    return detector.observe(event, signals)

@@ -8,7 +8,6 @@ import re
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from importlib import metadata, util
 from typing import Literal, NamedTuple
 
@@ -17,7 +16,7 @@ from mastwatch.instrumentor import Instrumentor, older
 _OLDEST_OTEL = "1.41"
 _PORTS = 10  # the chosen port and the nine that are tried after it
 _OTHER_VARIABLES = frozenset(
-    {"MASTWATCH_RAISE_ERRORS", "MASTWATCH_REQUIRE_SERVICES", "MASTWATCH_TRACES"}
+    {"MASTWATCH_CONFIG", "MASTWATCH_RAISE_ERRORS", "MASTWATCH_REQUIRE_SERVICES", "MASTWATCH_TRACES"}
 )
 _FRAMEWORK_EXTRAS = frozenset({"all", "autogen", "ag2", "langchain", "langgraph", "openai"})
 
@@ -180,16 +179,16 @@ def extras() -> Iterator[Check]:
 
 def variables() -> Iterator[Check]:
     """MASTWATCH_* names that mean nothing, and settings that cannot be read."""
-    from mastwatch import settings
+    from mastwatch import policy, settings
 
-    known = {f"MASTWATCH_{f.name.upper()}" for f in fields(settings.Settings)}
-    known = (known - {"MASTWATCH_PROBLEMS"}) | _OTHER_VARIABLES
+    known = {f"MASTWATCH_{name.upper()}" for name in settings.NAMES} | _OTHER_VARIABLES
     for name in sorted(os.environ):
         if name.startswith("MASTWATCH_") and name not in known:
             yield Check(
                 "settings", "warn", f"{name} is no variable of mastwatch{_near(name, known)}"
             )
-    for problem in settings.load().problems:
+    chosen = settings.load()
+    for problem in (*chosen.problems, *policy.build(chosen).problems):
         yield Check("settings", "warn", problem)
 
 

@@ -5,13 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mastwatch import taxonomy
 from mastwatch.commands import Commands
 from mastwatch.detector import Detector
 from mastwatch.findings import Finding, Notice, Severity
 from mastwatch.formats import Problem, RecordedRun, Where, format_names, read_runs
+from mastwatch.sink import Sink
+
+if TYPE_CHECKING:
+    from mastwatch.policy import Policy
+    from mastwatch.settings import Settings
 
 _SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 _EXAMPLES = """\
@@ -55,6 +63,18 @@ def add(commands: Commands) -> None:
         help="only this failure mode, by code or name; may be repeated",
     )
     parser.add_argument("--notices", action="store_true", help="also print what is no failure mode")
+    configuration = parser.add_mutually_exclusive_group()
+    configuration.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="thresholds and rules from this file (default: mastwatch.toml or pyproject.toml here)",
+    )
+    configuration.add_argument(
+        "--no-config",
+        action="store_true",
+        help="the shipped defaults, whatever files and variables say",
+    )
     parser.set_defaults(main=main)
 
 
@@ -79,9 +99,15 @@ def main(args: argparse.Namespace) -> int:
         The exit status.
     """
     from mastwatch.commands.show import JsonView, TerminalView
+    from mastwatch.policy import configured
     from mastwatch.replay import replay
 
-    detectors = _detectors()
+    chosen = _settings(args)
+    policy = configured(chosen)
+    for problem in (*chosen.problems, *(policy.problems if policy is not None else ())):
+        _say(problem)
+    detectors = _detectors(chosen)
+    suppressed = Suppressed(policy, args.mode)
     plain = args.json or not sys.stdout.isatty()
     view = JsonView(sys.stdout) if plain else TerminalView(sys.stdout)
     runs, worst = 0, 0
@@ -90,10 +116,13 @@ def main(args: argparse.Namespace) -> int:
             _say(str(item))
             continue
         runs += 1
-        verdicts = _chosen(replay(item.events, detectors), args.mode, args.notices)
+        found = replay(item.events, detectors, policy=policy, sinks=[suppressed])
+        verdicts = _chosen(found, args.mode, args.notices)
         view.run(item, verdicts)
         worst = max([worst, *(v.severity for v in verdicts if isinstance(v, Finding))])
     view.end()
+    for line in suppressed.lines():
+        _say(line)
     if runs == 0:
         return 2
     return 1 if args.fail_on is not None and worst >= args.fail_on else 0
@@ -117,7 +146,40 @@ def _chosen(
     return chosen
 
 
-def _detectors() -> list[type[Detector]]:
+class Suppressed(Sink):
+    """Counts the findings that rules of the configuration suppress.
+
+    Args:
+        policy: The rules.
+        modes: Only findings of these; all if None.
+    """
+
+    def __init__(self, policy: Policy | None, modes: Sequence[str] | None) -> None:
+        self._policy = policy
+        self._modes = modes
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def on_suppressed(self, finding: Finding, by: str, reason: str) -> None:
+        """Count one."""
+        about = (finding.mode, finding.detector, finding.agent, finding.tool, finding.framework)
+        rule = self._policy.rule_for(*about) if self._policy is not None else None
+        if self._modes is None or finding.mode in self._modes:
+            self._counts[(rule.where if rule is not None else by, reason)] += 1
+
+    def lines(self) -> Iterator[str]:
+        """What was counted, one line per rule."""
+        for (where, reason), count in self._counts.items():
+            findings = "1 finding" if count == 1 else f"{count} findings"
+            yield f"{findings} suppressed by {where}: {reason}"
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from mastwatch import settings
+
+    return settings.Settings() if args.no_config else settings.load(file=args.config)
+
+
+def _detectors(settings: Settings) -> list[type[Detector]]:
     from mastwatch import registry
 
     found = registry.plugins(registry.DETECTORS)
@@ -126,7 +188,11 @@ def _detectors() -> list[type[Detector]]:
             _say(f"detector {plugin.name}: {plugin.problem}")
     if not any(plugin.loaded for plugin in found):
         _say("no detector could be loaded, so nothing can be found; see mastwatch plugins")
-    return [plugin.loaded for plugin in found if plugin.loaded is not None]
+    names = settings.detectors
+    known = [plugin.name for plugin in found]
+    for name in set(names or ()).difference(known):
+        _say(f"{settings.origin('detectors')}: no detector {name}; known: {', '.join(known)}")
+    return [p.loaded for p in found if p.loaded and (names is None or p.name in names)]
 
 
 def _read(files: Sequence[str], format: str) -> Iterator[RecordedRun | Problem]:

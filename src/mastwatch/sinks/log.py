@@ -7,6 +7,7 @@ and with no logging configured Python itself writes warnings to stderr.
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from typing import Any
 
 import structlog
@@ -20,6 +21,10 @@ _LEVELS = {
     Severity.WARN: logging.WARNING,
     Severity.ALERT: logging.ERROR,
 }
+
+
+MAX_SUPPRESSED = 1_024
+"""Episodes of suppressed findings remembered, so that each is told once."""
 
 
 def logger() -> Any:
@@ -45,6 +50,7 @@ class LogSink(Sink):
 
     def __init__(self) -> None:
         self._log = logger()
+        self._suppressed: OrderedDict[tuple[str, str], None] = OrderedDict()  # run, episode
 
     def on_finding(self, finding: Finding) -> None:
         """Write a finding."""
@@ -58,6 +64,27 @@ class LogSink(Sink):
             message_index=finding.message_index,
             evidence=list(finding.evidence),
             explanation=finding.explanation,
+            run=finding.run_id,
+            episode=finding.episode,
+            detector=finding.detector,
+        )
+
+    def on_suppressed(self, finding: Finding, by: str, reason: str) -> None:
+        """Write that a finding was suppressed, once per episode."""
+        episode = (finding.run_id, finding.episode)
+        if episode in self._suppressed:
+            return
+        self._suppressed[episode] = None
+        if len(self._suppressed) > MAX_SUPPRESSED:
+            self._suppressed.popitem(last=False)
+        self._log.info(
+            "finding suppressed",
+            mode=finding.mode,
+            severity=finding.severity.label,
+            by=by,
+            reason=reason,
+            agent=finding.agent,
+            message_index=finding.message_index,
             run=finding.run_id,
             episode=finding.episode,
             detector=finding.detector,
