@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -32,3 +40,60 @@ def test_a_callback_can_stop_a_run() -> None:
     pytest.importorskip("autogen")
     [line] = play("react_to_findings")
     assert line.startswith("stopped: FM-1.5 at row ")
+
+
+OWN = EXAMPLES / "own_detector"
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> dict[str, str]:
+    """The environment of a process that has the example's package installed beside mastwatch.
+
+    What an installer leaves behind is written by hand: the build backend may not be at hand.
+    """
+    project = tomllib.loads((OWN / "pyproject.toml").read_text())["project"]
+    shutil.copytree(OWN / "src", tmp_path, dirs_exist_ok=True)
+    stem = f"{project['name'].replace('-', '_')}-{project['version']}"
+    info = tmp_path / f"{stem}.dist-info"
+    info.mkdir()
+    header = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    (info / "METADATA").write_text(header)
+    points = [
+        line
+        for group, entries in project["entry-points"].items()
+        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in entries.items()))
+    ]
+    (info / "entry_points.txt").write_text("\n".join(points))
+    return {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+
+def output(arguments: list[str], environment: dict[str, str], folder: Path = OWN) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=folder,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_detector_of_a_stranger_is_listed(installed: dict[str, str]) -> None:
+    listed = output(["mastwatch", "plugins", "--json"], installed).splitlines()
+    [own] = [row for row in map(json.loads, listed) if row["name"] == "unknown_tools"]
+    assert own["distribution"] == "mastwatch-unknown-tools"
+    assert own["loaded"]
+
+
+def test_detector_of_a_stranger_detects(installed: dict[str, str]) -> None:
+    found = output(["mastwatch", "detect", "runs.jsonl", "--mode", "FM-1.2"], installed)
+    [finding] = map(json.loads, found.splitlines())
+    assert (finding["run"], finding["agent"], finding["message_index"]) == ("voyage-1", "pilot", 4)
+
+
+@pytest.mark.slow
+def test_own_tests_of_the_stranger_pass(installed: dict[str, str]) -> None:
+    told = output(["pytest", "-q", "-p", "no:cacheprovider"], installed)
+    assert "4 passed" in told

@@ -10,13 +10,15 @@ from types import ModuleType
 
 import pytest
 
+from mastwatch import registry
 from mastwatch.detector import Detector
 from mastwatch.events import Contract, Event, ToolRequest
 from mastwatch.findings import Finding
 from mastwatch.signals import Signals
+from mastwatch.testing import Script, watched
 from mastwatch.watch import Watch
 
-from .script import DETECTORS, Script, watched
+DETECTORS = registry.detectors()
 
 
 def loop(run: str) -> Script:

@@ -1,26 +1,32 @@
-"""The example in detectors/README.md works as it stands."""
+"""What detectors/README.md shows is the example that is tested, and its table holds."""
 
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 
-from mastwatch.watch import Watch
+from mastwatch import registry
 
-from .script import Script
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "detectors" / "README.md").read_text()
+EXAMPLE = ROOT / "examples" / "own_detector"
 
-README = Path(__file__).parents[2] / "detectors" / "README.md"
+
+def test_code_shown_is_the_example_that_runs() -> None:
+    module, test = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert module == (EXAMPLE / "src" / "mastwatch_unknown_tools" / "__init__.py").read_text()
+    assert test == (EXAMPLE / "tests" / "test_unknown_tools.py").read_text()
 
 
-def test_example_runs_and_passes_its_own_test() -> None:
-    example, test = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
-    module = ModuleType("readme_example")
-    sys.modules[module.__name__] = module
-    module.__dict__.update(Watch=Watch, Script=Script)
-    try:
-        exec(compile(example + test, str(README), "exec"), module.__dict__)
-        module.__dict__["test_second_unknown_tool_is_suspect"]()
-    finally:
-        del sys.modules[module.__name__]
+def test_entry_point_shown_is_the_example_s() -> None:
+    [entry_point] = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    assert entry_point in (EXAMPLE / "pyproject.toml").read_text()
+
+
+def test_table_lists_the_detectors_that_are_built_in() -> None:
+    listed = set(re.findall(r"^\| `(\w+)\.py` \| (FM-\S+) \|.*\| (\w+) \|$", README, re.MULTILINE))
+    modules = {path.stem for path in (ROOT / "detectors" / "mastwatch_detectors").glob("[a-z]*.py")}
+    assert {name for name, _, _ in listed} == modules
+    ours = [d for d in registry.detectors() if d.__module__.startswith("mastwatch_detectors.")]
+    assert ours
+    assert {(d.name, d.mode, d.ceiling.label) for d in ours} <= listed

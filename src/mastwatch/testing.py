@@ -1,1 +1,0 @@
-"""The public kit for testing detectors of your own."""

@@ -1,0 +1,22 @@
+"""The public kit for testing detectors of your own.
+
+Write a run as a ``Script``, ask ``findings`` (or ``watched``) what a whole watch says of it, and
+let ``check_detector`` go through the contract of ``detectors/README.md``:
+
+>>> from mastwatch_detectors.step_repetition import StepRepetition
+>>> run = Script()
+>>> for _ in range(3):
+...     run = run.call("read_page", {"page": 4}, "The bar is four metres deep.", agent="pilot")
+>>> [(f.severity.label, f.agent, f.message_index) for f in findings(run, StepRepetition)]
+[('warn', 'pilot', 2)]
+
+Ids and times are counted up from the same start, so equal scripts are equal runs. An error of a
+detector is raised here, where a live watch would count it and go on.
+"""
+
+from mastwatch.testing.contract import check_detector
+from mastwatch.testing.corpus import Sample, corpus
+from mastwatch.testing.script import Script
+from mastwatch.testing.watched import Seen, findings, watched
+
+__all__ = ["Sample", "Script", "Seen", "check_detector", "corpus", "findings", "watched"]
