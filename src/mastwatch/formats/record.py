@@ -56,6 +56,16 @@ class RecordFormat:
                 yield from _read(run, self.name)
 
 
+def read_record(record: object, where: Where | None = None) -> Iterator[Read]:
+    """Read one record that is parsed already: the run, and what is wrong with it.
+
+    >>> rows = [{"index": 0, "agent": "Planner", "role": "assistant", "content": "Begin."}]
+    >>> [item.id for item in read_record({"id": "run-1", "messages": rows})]
+    ['run-1']
+    """
+    yield from _read(Value(record, where or Where("<record>")), RecordFormat.name)
+
+
 def _runs(value: object) -> Iterator[Value]:
     return each_run(Value(value, Where("")))
 
