@@ -7,7 +7,7 @@ from typing import ClassVar
 from mastwatch.detector import Detector
 from mastwatch.events import Event, MessageSent
 from mastwatch.findings import Finding, Notice, Severity
-from mastwatch.signals import Signals
+from mastwatch.signals import Signals, Utterance
 from mastwatch_detectors._hit import Hit, worst
 from mastwatch_detectors._repetition.calls import ChurningCall, StuckCall, Thrash
 from mastwatch_detectors._repetition.cycle import Cycle, Symbol, symbol
@@ -124,20 +124,36 @@ class StepRepetition(Detector):
 
     def observe(self, event: Event, signals: Signals) -> Finding | Notice | None:
         """Look at one event."""
-        said = signals.utterance
+        said, result = signals.utterance, signals.result
+        if said is None:
+            if result is None and not signals.human:
+                return None
+        elif said.by_model and not (said.seen or said.calls or result is not None):
+            return self._new_words(said, event, signals)
         if signals.human:
             self._restart()
-        if signals.human or signals.result is not None or (said and said.kind == "code"):
+        if signals.human or result is not None or (said and said.kind == "code"):
             self._near.acted()
-        step = symbol(signals.utterance, signals.result)
         hit = worst(self._rules(event, signals))
+        step = symbol(said, result)
         if step is not None:
             hit = self._name(step, hit, signals)
-        stale = self._stale(signals, backed=hit is not None)
-        hit = _joined(hit, stale)
+        hit = _joined(hit, self._stale(signals, backed=hit is not None))
         if hit is not None:
             return self.finding(signals=signals, **hit._asdict())
         return self._retries(signals)
+
+    def _new_words(self, said: Utterance, event: Event, signals: Signals) -> Finding | None:
+        """Take the short way for what most messages are: new words of a model around no call."""
+        self._near.note(said, signals.progress)
+        step = symbol(said, None)
+        if step is not None:
+            self._cycle.note(step, signals.index)
+            self._loops.step(step)
+        text = event.text if isinstance(event, MessageSent) else None
+        hit = self._degenerate.observe(said, text)
+        hit = _joined(hit, self._stale_messages.message(said, signals, hit is not None))
+        return self.finding(signals=signals, **hit._asdict()) if hit is not None else None
 
     def _rules(self, event: Event, signals: Signals) -> list[Hit | None]:
         hits: list[Hit | None] = []
@@ -153,10 +169,11 @@ class StepRepetition(Detector):
     def _name(self, step: Symbol, hit: Hit | None, signals: Signals) -> Hit | None:
         """Let the circle speak too, and give the hit its loop's name."""
         said = signals.utterance
-        new = said is not None and not said.seen and signals.result is None
-        found = self._cycle.observe(step, signals.index, new)
+        found = None
         circle: list[Symbol] = []
-        if found is not None:
+        if said is not None and not said.seen and signals.result is None:
+            self._cycle.note(step, signals.index)
+        elif (found := self._cycle.observe(step, signals.index)) is not None:
             hit, circle = worst((found[0], hit)), found[1]
         if hit is None:
             self._loops.step(step)
@@ -170,10 +187,9 @@ class StepRepetition(Detector):
         if said is not None and said.by_model:
             if any(not call.times for call in said.calls):
                 return None  # the words are old, what is done is new
-            return self._stale_messages.observe(said.agent, said.row, said.novelty, signals, backed)
-        if result is not None and result.call is not None and not result.call.poll:
-            agent = result.call.agent
-            return self._stale_results.observe(agent, result.row, result.novelty, signals, backed)
+            return self._stale_messages.message(said, signals, backed)
+        if result is not None:
+            return self._stale_results.result(result, signals, backed)
         return None
 
     def _retries(self, signals: Signals) -> Notice | None:

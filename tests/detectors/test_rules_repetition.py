@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mastwatch.findings import Severity
-
-from .script import Script, watched
+from mastwatch.testing import Script, watched
 
 MODE = "FM-1.3"
 AGAIN = "Please look the depth over the bar up in the harbour book."
@@ -32,6 +31,22 @@ def test_stuck_call_is_capped_while_another_call_is_polled() -> None:
         run.call("depth", {"at": "bar"}, "four metres")
         run.call("tide", {}, f"{n} metres")
     assert watched(run.events).worst(MODE) == "suspect"
+
+
+def test_what_changed_before_the_streak_does_not_cap_it() -> None:
+    run = Script()
+    for n in range(2):
+        run.call("tide", {}, f"{n} metres")
+    for _ in range(3):
+        run.call("depth", {"at": "bar"}, "four metres")
+    assert watched(run.events).at(MODE, Severity.WARN) == 4
+
+
+def test_result_with_its_keys_in_another_order_is_the_same_result() -> None:
+    run = Script()
+    for result in ('{"deep": 4, "in": "m"}', '{"in": "m", "deep": 4}', '{"in":"m","deep":4}'):
+        run.call("depth", {"at": "bar"}, result)
+    assert watched(run.events).at(MODE, Severity.WARN) == 2
 
 
 def test_a_person_restarts_the_count() -> None:
@@ -94,6 +109,21 @@ def test_near_duplicates_of_a_talkative_agent_are_no_template() -> None:
     assert watched(run.events).at(MODE, Severity.WARN) == 7
 
 
+def test_three_messages_put_together_from_what_was_said_are_stagnation() -> None:
+    said = [
+        ("The film from the harbour shows three kinds of birds.", "Two of them sit on the mole."),
+        ("The picture of the quay was taken at noon.", "Nobody knows who has the negative."),
+        ("The list of the berths is on the second page.", "It was printed before the storm."),
+    ]
+    run = Script()
+    for agent, parts in zip(("mate", "pilot", "cook"), said, strict=True):
+        run.say(agent, " ".join(parts))
+    for n in range(3):
+        run.say("chief", f"{said[n][1]} {said[n - 1][0]} {said[n - 2][1]}")
+    found = [f for f in watched(run.events).findings if f.mode == MODE]
+    assert [(f.severity, f.evidence) for f in found] == [(Severity.SUSPECT, (3, 4, 5))]
+
+
 def test_near_duplicates_in_a_script_without_spaces() -> None:
     run = Script()
     for ending in ("今天", "今晚", "明天"):
@@ -153,3 +183,16 @@ def test_one_call_stuck_between_two_agents_names_both() -> None:
     assert found[0].agent == ""
     assert found[0].explanation.startswith("ann and ben called search 3 times")
     assert len({f.episode for f in found}) == 1
+
+
+def test_a_circle_and_stale_results_of_one_tool_name_it() -> None:
+    run = Script()
+    for n in range(6):
+        run.call("depth", {"at": ("bar", "mole")[n % 2]}, f"{4 + n % 2} metres at low water")
+    assert {f.tool for f in watched(run.events).findings} == {"depth"}
+    lines = [f"Line {n} says that rock {n * 7} lies {n * 13} cables off." for n in range(40)]
+    run = Script().call("read", {"from": 0}, "\n".join(lines))
+    for n in range(1, 5):
+        run.call("read", {"from": n}, "\n".join(lines[n : n + 30]))
+    found = watched(run.events).findings
+    assert [(f.severity, f.tool) for f in found] == [(Severity.SUSPECT, "read")]

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from mastwatch.events import MessageSent, ToolCalled, ToolRequest
-
-from .script import Script, watched
+from mastwatch.testing import Script, watched
 
 MODE = "FM-1.3"
 

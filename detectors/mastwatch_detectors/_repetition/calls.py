@@ -10,7 +10,7 @@ from mastwatch.signals import Call, Result
 from mastwatch_detectors._hit import Hit, level, rows
 
 WINDOW = 32
-KEYS_KEPT = 64
+KEYS_KEPT = 40
 AGENTS_NAMED = 8
 ALIKE_ARGUMENTS = 0.6
 
@@ -38,7 +38,7 @@ class StuckCall:
         self._steps = {Severity.WARN: warn, Severity.ALERT: alert}
         self._failing = {Severity.WARN: failing_warn, Severity.ALERT: failing_alert}
         self._streaks: OrderedDict[int, _Streak] = OrderedDict()
-        self._changes: deque[tuple[int, bool]] = deque(maxlen=WINDOW)
+        self._changes: deque[tuple[int, int]] = deque(maxlen=WINDOW)  # key and row
         self._epoch = 0
         self.infra = 0
         """Failures in a row of the present call that are weather."""
@@ -53,7 +53,8 @@ class StuckCall:
         self.infra = 0
         if call is None or call.spacer or not result.digest:
             return None
-        self._changes.append((call.key, result.changed))
+        if result.changed:
+            self._changes.append((call.key, result.row))
         if call.mutating and not call.times and not result.error:
             self._epoch += 1
         streak = self._streak(call.key)
@@ -69,7 +70,7 @@ class StuckCall:
         severity = level(len(streak.rows), self._failing if failing else self._steps)
         if severity is None:
             return None
-        if not failing and self._others_poll(call.key):
+        if not failing and self._others_changed(call.key, streak.rows[0]):
             severity = Severity.SUSPECT
         what = "failed the same way" if result.error else "gave the same result"
         times = len(streak.rows)
@@ -103,8 +104,9 @@ class StuckCall:
             self._streaks.move_to_end(key)
         return streak
 
-    def _others_poll(self, key: int) -> bool:
-        return any(changed and other != key for other, changed in self._changes)
+    def _others_changed(self, key: int, since: int) -> bool:
+        """Whether another call's result changed meanwhile: then the agent watches something."""
+        return any(row > since and other != key for other, row in self._changes)
 
 
 def _note(agent: str, agents: list[str]) -> None:

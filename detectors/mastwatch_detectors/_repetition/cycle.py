@@ -20,18 +20,22 @@ class Symbol(NamedTuple):
     agent: str
     what: int
     result: int = 0
+    tool: str = ""
 
 
 def symbol(said: Utterance | None, result: Result | None) -> Symbol | None:
     """Return the step an event stands for; None if it is none (a spacer, a system line)."""
     if result is not None and result.call is not None:
         call = result.call
-        return None if call.spacer or call.poll else Symbol(call.agent, call.key, result.digest)
+        if call.spacer or call.poll:
+            return None
+        return Symbol(call.agent, call.key, result.digest, call.tool)
     if said is None or said.kind in ("system", "code", "auto_reply") or said.role == "system":
         return None
     if said.cluster and said.words >= MIN_WORDS:
-        # The same words around another call are another step.
-        return Symbol(said.agent, said.cluster, said.calls[0].key if said.calls else 0)
+        if said.calls:  # the same words around another call are another step
+            return Symbol(said.agent, said.cluster, said.calls[0].key, said.calls[0].tool)
+        return Symbol(said.agent, said.cluster)
     return None
 
 
@@ -54,15 +58,16 @@ class Cycle:
         self._past.clear()
         self._run = [0] * (PERIODS + 1)
 
-    def observe(self, step: Symbol, row: int, new: bool = False) -> tuple[Hit, list[Symbol]] | None:
-        """Take a step in, ``new`` if none like it was seen; the hit comes with its circle."""
+    def note(self, step: Symbol, row: int) -> None:
+        """Take a step in that is like none before."""
+        if self._going:
+            self._run = [0] * (PERIODS + 1)
+            self._going = False
+        self._past.append((step, row))
+
+    def observe(self, step: Symbol, row: int) -> tuple[Hit, list[Symbol]] | None:
+        """Take a step in; the hit comes with its circle."""
         past = self._past
-        if new:
-            if self._going:
-                self._run = [0] * (PERIODS + 1)
-                self._going = False
-            past.append((step, row))
-            return None
         self._going = True
         for p in range(2, PERIODS + 1):
             same = len(past) >= p and past[-p][0] == step
@@ -86,6 +91,7 @@ class Cycle:
             agents[0] if len(agents) == 1 else "",
             rows(evidence),
             f"{', '.join(agents) or 'The agents'} went through the same {p} steps {rounds} times",
+            tool=circle[0].tool if len({s.tool for s in circle}) == 1 else "",
         )
 
 

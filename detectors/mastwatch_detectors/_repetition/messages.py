@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from array import array
-from collections import OrderedDict, deque
+from collections import deque
 from itertools import pairwise
 from typing import NamedTuple
 
 from mastwatch.findings import Severity
-from mastwatch.signals import Signals, Utterance
+from mastwatch.signals import Result, Signals, Utterance
 from mastwatch_detectors._hit import Hit, level, rows
 
 AGENT_WINDOW = 16
-AGENTS_KEPT = 24
+RUN_WINDOW = 64
+MAYBE_STALE, SURELY_NEW = 0.75, 0.95
+"""Estimated new share below which a message may be stale, and above which it needs no count."""
 _CHUNK = 50
 _MIN_DEGENERATE = 600
 _CAP = 20_000
@@ -21,14 +22,12 @@ _STRUCTURED = re.compile(r"```.*?(?:```|\Z)|^\s*(?:[|>*+-]|\d+[.)]).*$", re.DOTA
 
 
 class _Said(NamedTuple):
+    agent: str
     cluster: int
     digest: int
     row: int
     progress: int
     acts: int
-
-
-_FIELDS = len(_Said._fields)
 
 
 class NearDuplicate:
@@ -41,28 +40,30 @@ class NearDuplicate:
     def __init__(self, suspect: int, warn: int, alert: int, min_words: int) -> None:
         self._steps = {Severity.SUSPECT: suspect, Severity.WARN: warn, Severity.ALERT: alert}
         self._min_words = min_words
-        # The numbers of ``_Said``, one message after the other: a sixth of the size of objects.
-        self._said: OrderedDict[str, array[int]] = OrderedDict()
+        # The fields of ``_Said``: plain tuples, as every message makes one and few are read.
+        self._said: deque[tuple[str, int, int, int, int, int]] = deque(maxlen=RUN_WINDOW)
         self._acts = 0
 
     def acted(self) -> None:
         """A tool or code gave a result, or a person spoke."""
         self._acts += 1
 
+    def note(self, said: Utterance, progress: int) -> None:
+        """Remember a message of a model, if it is long enough to count."""
+        if said.words >= self._min_words:
+            self._said.append(
+                (said.agent, said.cluster, said.digest, said.row, progress, self._acts)
+            )
+
     def observe(self, said: Utterance, signals: Signals) -> Hit | None:
-        """Take a message in."""
-        if not said.by_model or said.words < self._min_words:
-            return None
+        """Take a message of a model in."""
         if any(not call.times for call in said.calls):
             return None  # the same words around a new call are a batch, not a loop
-        mine = self._window(said.agent)
-        now = _Said(said.cluster, said.digest, max(0, said.row), signals.progress, self._acts)
-        mine.extend(now)
-        del mine[: -AGENT_WINDOW * _FIELDS]
-        if not said.seen:
+        self.note(said, signals.progress)
+        if not said.seen or said.words < self._min_words:
             return None
-        every = (_Said(*mine[at : at + _FIELDS]) for at in range(0, len(mine), _FIELDS))
-        same = [s for s in every if s.cluster == said.cluster]
+        mine = [_Said(*s) for s in self._said if s[0] == said.agent][-AGENT_WINDOW:]
+        same = [s for s in mine if s.cluster == said.cluster]
         severity = level(len(same), self._steps)
         if severity is None:
             return None
@@ -72,9 +73,8 @@ class NearDuplicate:
             severity,
             f"message:{said.cluster:x}",
             said.agent,
-            rows([s.row for s in same]),
-            f"{said.agent} said nearly the same {len(same)} times in its last "
-            f"{len(mine) // _FIELDS} messages",
+            rows([max(0, s.row) for s in same]),
+            f"{said.agent} said nearly the same {len(same)} times in its last {len(mine)} messages",
         )
 
     def _in_mere_talk(self, said: Utterance, same: list[_Said]) -> Severity:
@@ -82,15 +82,13 @@ class NearDuplicate:
         found = level(len(exact), self._steps) if not said.calls else None
         return found or Severity.SUSPECT
 
-    def _window(self, agent: str) -> array[int]:
-        window = self._said.get(agent)
-        if window is None:
-            window = self._said[agent] = array("Q")
-            if len(self._said) > AGENTS_KEPT:
-                self._said.popitem(last=False)
-        else:
-            self._said.move_to_end(agent)
-        return window
+
+class _Stale(NamedTuple):
+    row: int
+    novelty: float
+    progress: int
+    agent: str
+    tool: str = ""
 
 
 class Stagnation:
@@ -101,35 +99,54 @@ class Stagnation:
         self._warn = warn
         self._times = times
         self._what = what
-        self._low: deque[tuple[int, float, int]] = deque(maxlen=times)
+        self._low: deque[_Stale] = deque(maxlen=times)
 
     def restart(self) -> None:
         """Start the count anew."""
         self._low.clear()
 
-    def observe(
-        self, agent: str, row: int, novelty: float | None, signals: Signals, backed: bool
-    ) -> Hit | None:
-        """Take an output in; ``backed`` says that another rule holds too."""
+    def message(self, said: Utterance, signals: Signals, backed: bool) -> Hit | None:
+        """Take a message in; ``backed`` says that another rule holds too.
+
+        The estimate of its new share lets most pass. The first that may be stale is taken on
+        trust; those after it are counted exactly where the estimate leaves it open.
+        """
+        novelty = said.novelty
         if novelty is None:
             return None
-        if novelty >= self._suspect:
+        if self._low and self._suspect <= novelty < SURELY_NEW:
+            novelty = said.exact_novelty
+        if novelty >= (self._suspect if self._low else MAYBE_STALE):
             self._low.clear()
             return None
-        self._low.append((row, novelty, signals.progress))
+        return self._count(_Stale(said.row, novelty, signals.progress, said.agent), backed)
+
+    def result(self, result: Result, signals: Signals, backed: bool) -> Hit | None:
+        """Take a tool's result in."""
+        if result.novelty is None or result.call is None or result.call.poll:
+            return None
+        if result.novelty >= self._suspect:
+            self._low.clear()
+            return None
+        call = result.call
+        now = _Stale(result.row, result.novelty, signals.progress, call.agent, call.tool)
+        return self._count(now, backed)
+
+    def _count(self, now: _Stale, backed: bool) -> Hit | None:
+        self._low.append(now)
         if len(self._low) < self._times:
             return None
-        still = self._low[0][2] == signals.progress
-        lower = all(nu < self._warn for _, nu, _ in self._low)
+        still = self._low[0].progress == now.progress
+        lower = all(s.novelty < self._warn for s in self._low)
         severity = Severity.WARN if lower and still and backed else Severity.SUSPECT
-        highest = max(nu for _, nu, _ in self._low)
         return Hit(
             severity,
             f"stagnation:{self._what}",
             "",
-            tuple(r for r, _, _ in self._low),
-            f"{self._times} {self._what} in a row, the last of {agent or 'an agent'}, held at most "
-            f"{highest:.0%} that was new",
+            tuple(s.row for s in self._low),
+            f"{self._times} {self._what} in a row, the last of {now.agent or 'an agent'}, held "
+            "little that was new",
+            tool=now.tool if len({s.tool for s in self._low}) == 1 else "",
         )
 
 
@@ -141,8 +158,8 @@ class Degenerate:
         self._gaps = gaps
 
     def observe(self, said: Utterance, text: str | None) -> Hit | None:
-        """Take a message in."""
-        if not said.by_model or text is None or len(text) < _MIN_DEGENERATE:
+        """Take a message of a model in."""
+        if text is None or len(text) < _MIN_DEGENERATE:
             return None
         text = text[-_CAP:]
         if not self._any_loop(text):
@@ -162,10 +179,14 @@ class Degenerate:
     def _any_loop(self, text: str) -> bool:
         """Try stretches from three places: a model that got stuck stays stuck to the end."""
         size = len(text)
+        if size < 2 * _CHUNK:
+            return False
+        recent = size // 5
         for end in (size, size * 3 // 4, size // 2):
-            chunk = text[max(0, end - _CHUNK) : end]
-            # One search in C tells nearly all texts from those that need a closer look.
-            if text.find(chunk, 0, end - 1) < 0 or len(chunk) < _CHUNK or not chunk.strip():
+            chunk = text[end - _CHUNK : end]
+            # One search in C tells nearly all texts from those that need a closer look; what
+            # comes ten times in a text came shortly before.
+            if text.find(chunk, end - recent, end - 1) < 0 or chunk.isspace():
                 continue
             if self._loops(text, chunk):
                 return True

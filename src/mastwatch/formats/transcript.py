@@ -147,7 +147,8 @@ def _finished(header: Header, branches: Mapping[str, _Branch]) -> Iterator[RunFi
 
 
 def _sent(run_id: str, row: Row, branch: _Branch, ids: _Ids) -> MessageSent:
-    branch.speaker = row.agent
+    if row.role != "system":
+        branch.speaker = row.agent
     if row.role == "assistant":
         # Calls the log shows no result of stay with their message; results never skip a turn.
         branch.open, branch.caller, branch.called_at = list(row.calls), row.agent, row.index

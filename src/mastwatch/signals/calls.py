@@ -44,7 +44,7 @@ class _Known:
 
     def __init__(self) -> None:
         self.calls = 0
-        self.digests: list[int] = []
+        self.digests: tuple[int, ...] = ()  # tuples are smaller; there are many of them
 
 
 class Calls:
@@ -107,10 +107,8 @@ class Calls:
             history = self._history(call.key)
             known = bool(history.digests)
             changed = known and history.digests[-1] != digest
-            if digest in history.digests:
-                history.digests.remove(digest)
-            history.digests.append(digest)
-            del history.digests[:-RESULTS_KEPT]
+            others = [d for d in history.digests if d != digest]
+            history.digests = (*others, digest)[-RESULTS_KEPT:]
             varied = len(history.digests)
         return Result(
             call=call,

@@ -85,12 +85,25 @@ def result_digest(result: str) -> int:
 
     >>> result_digest("msg_81fa02 at 10:31:07: low") == result_digest("msg_99bc17 at 10:32:55: low")
     True
+    >>> result_digest('{"at": "Faro", "berths": 7}') == result_digest('{"berths":7,"at":"Faro"}')
+    True
     """
     if len(result) <= _HEAD + _TAIL:
-        return text.digest(_masked(result))
+        return text.digest(_masked(_sorted_keys(result)))
     # The middle counts as it stands: masking all of a long result would cost milliseconds.
     ends = _masked(result[:_HEAD]), result[_HEAD:-_TAIL], _masked(result[-_TAIL:])
     return text.digest("".join(ends))
+
+
+def _sorted_keys(result: str) -> str:
+    """Write JSON with its keys in order; all else as it is."""
+    if result.lstrip()[:1] not in ("{", "["):
+        return result
+    try:
+        parsed = json.loads(result)
+        return json.dumps(parsed, sort_keys=True, separators=(", ", ":"), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return result
 
 
 def _masked(part: str) -> str:

@@ -15,8 +15,6 @@ from zlib import adler32, crc32
 
 TEXT_CAP = 3000
 """Characters of a message that are looked at; keeps the cost flat for long texts."""
-MIN_GRAMS = 8
-"""Texts with fewer 3-grams are compared exactly."""
 
 Hashes = array  # of "I"; a set of as many ints is ten times the size
 Grams: TypeAlias = set[tuple[str, str, str]]
