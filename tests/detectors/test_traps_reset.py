@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from mastwatch.events import Role, ToolRequest
+from mastwatch.events import ModelCalled, Role, ToolRequest
 from mastwatch.findings import Severity
-
-from .script import Script, watched
+from mastwatch.testing import Script, watched
 
 MODE = "FM-2.1"
 TASK = (
@@ -61,9 +60,17 @@ def replanned(*, old_actions: bool) -> Script:
 
 
 def cleared_early() -> Script:
-    """35a: before the first turn, and after the run is over."""
+    """35a: before the first turn."""
     script = Script().start(TASK).task(TASK).clears("mate")
     script.say("mate", LATER[0]).end()
+    return script
+
+
+def cleared_between() -> Script:
+    """35d: one run is over, the next begins with the same task and a fresh history."""
+    script = Script().start(TASK).task(TASK).say("mate", LATER[0]).say("mate", LATER[1]).end()
+    again = Script("next").clears("mate").start(TASK).task(TASK)
+    script.events += again.say("mate", LATER[0]).say("mate", LATER[1]).end().events
     return script
 
 
@@ -121,6 +128,7 @@ CASES: list[tuple[str, Callable[[], Script], str]] = [
     ("34 replan, old actions", lambda: replanned(old_actions=True), "warn"),
     ("35a cleared before the first turn", cleared_early, "silent"),
     ("35b nested chat", nested, "silent"),
+    ("35d cleared between two runs", cleared_between, "silent"),
     ("36 summariser, title, judge", summariser, "silent"),
     ("37 narrator", narrator, "silent"),
     ("38 interrupt and resume", resumed, "silent"),
@@ -144,11 +152,10 @@ def test_replan_and_compaction_are_notices() -> None:
     [
         (history(0), "alert"),
         (history(6)[1:], "alert"),
-        ([("system", "You navigate."), *history(6)[2:]], "warn"),
         ([("system", "You navigate."), *history(6)[4:]], "silent"),
         (history(6), "silent"),
     ],
-    ids=["started over", "no system prompt", "no task", "trimmed", "grown"],
+    ids=["started over", "no system prompt", "trimmed", "grown"],
 )
 def test_request_chain(then: History, expected: str) -> None:
     seen = watched(requests(history(0), history(2), history(4), then).events)
@@ -164,6 +171,25 @@ def test_a_loss_is_said_once(drop: slice) -> None:
     for step in steps[3:]:
         del step[drop]
     assert watched(requests(*steps).events).episodes(MODE) == 1
+
+
+def without_task(length: int) -> History:
+    return [*history(0)[:1], *history(length)[2:]]
+
+
+def test_lost_task_is_told_from_a_sliding_window_by_the_request_after() -> None:
+    steps = [history(0), history(2), history(4), without_task(6), without_task(8)]
+    seen = watched(requests(*steps).events)
+    assert seen.at(MODE, Severity.WARN) == 3
+    assert watched(requests(*steps[:-1]).events).findings == ()
+
+
+@pytest.mark.parametrize("width", [3, 4, 5, 8])
+def test_window_that_slides_by_exactly_one_message_is_a_notice(width: int) -> None:
+    steps = [[*history(0)[:1], *history(n)[1:][-width:]] for n in range(14)]
+    seen = watched(requests(*steps).events)
+    assert seen.findings == ()
+    assert seen.named("compaction") == 1
 
 
 def test_sliding_window_is_a_notice_once() -> None:
@@ -293,9 +319,12 @@ def test_window_that_slides_over_words_said_again_has_not_lost_the_task(width: i
 
 
 def test_task_alone_is_lost_from_a_long_history() -> None:
-    long = history(40)
-    seen = watched(requests(history(38), long, [long[0], *long[2:]]).events)
-    assert seen.worst(MODE) == "warn"
+    steps = [history(38), history(40), without_task(40), without_task(42)]
+    assert watched(requests(*steps).events).worst(MODE) == "warn"
+
+
+def test_request_shorter_than_the_last_without_the_task_is_no_window() -> None:
+    assert watched(requests(history(8), history(40), without_task(40)).events).worst(MODE) == "warn"
 
 
 def opened_by(agent: str, opener: str, *, cleared: bool, again: str = "") -> Script:
@@ -332,3 +361,136 @@ def test_task_given_again_after_a_history_was_dropped_is_a_reset() -> None:
     script.say("navigator", OPENING).say("mate", LATER[0]).clears("navigator").task(TASK)
     seen = watched(script.events)
     assert (seen.worst(MODE), seen.episodes(MODE)) == ("alert", 1)
+
+
+def test_system_prompt_that_tells_the_time_is_one_prompt() -> None:
+    steps = [history(n) for n in (0, 2, 4, 0)]
+    for n, step in enumerate(steps):
+        step[0] = ("system", f"You navigate. It is 10:{n + 12}.")
+    assert watched(requests(*steps).events).worst(MODE) == "alert"
+
+
+def side_by_side(*, reset: bool) -> Script:
+    """23: several of one name, with one order and one opening, work at the same time."""
+    script = Script().start(TASK)
+    for length in (0, 2, 4, 6):
+        for turn in "abc":
+            lost = reset and (length, turn) == (6, "b")
+            own = history(0 if lost else length)
+            own[2:] = [(role, f"{turn}: {text}") for role, text in own[2:]]
+            script.asks("navigator", *own, turn=turn)
+            script.call("sound", {"turn": turn, "step": length}, f"depth {turn} {length * 9}")
+    return script
+
+
+def test_agents_of_one_name_side_by_side_have_lost_nothing() -> None:
+    assert watched(side_by_side(reset=False).events).findings == ()
+
+
+def test_one_of_several_side_by_side_that_starts_over_is_found() -> None:
+    found = watched(side_by_side(reset=True).events).findings
+    assert [(f.mode, f.severity) for f in found] == [(MODE, Severity.ALERT)]
+
+
+@pytest.mark.parametrize("withheld", [False, True])
+def test_requests_of_agents_come_interleaved(withheld: bool) -> None:
+    script = Script().start(TASK)
+    for length in (0, 2, 4, 6, 8):
+        for agent in ("navigator", "mate", "pilot"):
+            lost = (length, agent) == (8, "mate")
+            step = [("system", f"You are the {agent}."), *history(0 if lost else length)[1:]]
+            script.asks(agent, *((role, None if withheld else text) for role, text in step))
+        script.say("navigator", f"Leg {length} runs {length * 3} miles along the coast.")
+    found = watched(script.events).findings
+    level = Severity.SUSPECT if withheld else Severity.ALERT
+    assert [(f.agent, f.severity) for f in found] == [("mate", level)]
+
+
+def test_history_that_shrinks_is_told_by_tokens_alone() -> None:
+    script = Script().start(TASK)
+    for n, tokens in enumerate((900, 1500, 2100, 2700, 900)):
+        event = ModelCalled(run_id="run", index=-1, agent="navigator", input_tokens=tokens)
+        script.events.append(event)
+        script.say("navigator", f"Leg {n} runs {n * 3} miles along the coast.")
+    assert [(f.mode, f.severity) for f in watched(script.events).findings] == [
+        (MODE, Severity.SUSPECT)
+    ]
+
+
+def test_last_own_words_gone_is_a_reset() -> None:
+    """The request had grown by what the agent said itself, and holds it no longer."""
+    steps = [history(0), history(1), history(0)]
+    assert watched(requests(*steps).events).worst(MODE) == "alert"
+
+
+def test_who_greets_does_not_lead() -> None:
+    """A manager that only introduces the team speaks first, but once."""
+    script = Script().start(TASK).task(TASK)
+    script.say("manager", "Hello everyone, this is our crew: a planner, a mate and a navigator.")
+    script.say("planner", OPENING).say("mate", LATER[0]).say("planner", SECOND)
+    script.say("mate", LATER[1]).say("planner", LATER[2]).say("planner", OPENING)
+    row = script.row
+    script.say("planner", SECOND)
+    assert watched(script.events).at(MODE, Severity.ALERT) == row
+
+
+def test_one_old_action_that_is_stuck_is_no_old_plan() -> None:
+    script = replanned(old_actions=False)
+    for _ in range(2):
+        script.call("open_chart", {"number": 1}, "chart 1", agent="mate")
+    assert watched(script.events).worst(MODE) == "silent"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("The pilot of the northern harbour wants a berth for two nights.", "warn"),
+        ("This time make it the eastern harbour, and three nights instead of two.", "suspect"),
+    ],
+)
+def test_question_asked_again(answer: str, expected: str) -> None:
+    question = "Which harbour do you want, and for how many nights shall the berth be booked?"
+    script = Script().start(TASK).task(TASK)
+    script.say("clerk", question)
+    script.human("The pilot of the northern harbour wants a berth for two nights.")
+    for text in LATER:
+        script.say("clerk", text).human(f"Good: {text[:20]}")
+    script.say("clerk", question).human(answer)
+    assert watched(script.events).worst(MODE) == expected
+
+
+def test_courtesy_asked_again_is_silent() -> None:
+    script = Script().start(TASK).task(TASK)
+    for text in LATER:
+        script.say("clerk", f"{text[:30]} Is there anything else I can help you with today?")
+        script.human("No, that is all for now. Thank you!")
+    assert watched(script.events).worst(MODE) == "silent"
+
+
+def test_log_written_three_times_has_the_same_findings() -> None:
+    """14: every record three times, without ids; only the indices differ."""
+
+    def found(times: int) -> list[tuple[str, str, int]]:
+        script = Script(ids=False).start(TASK)
+        for text in (OPENING, SECOND, *LATER, OPENING, SECOND, LATER[0]):
+            for _ in range(times):
+                script.say("planner", text)
+            for _ in range(times):
+                script.system("Initialised the harness for voyage 12")
+        findings = watched(script.events).findings
+        return [(f.mode, f.fingerprint, f.message_index // times) for f in findings]
+
+    assert found(1) == found(2) == found(3) != []
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_requests_made_several_times_have_the_same_findings(times: int) -> None:
+    """14: a retried request, or a log written twice, is no further one."""
+    steps = [history(0), history(2), history(4), without_task(6), without_task(8), history(0)]
+    script = Script().start(TASK)
+    for n, step in enumerate(steps):
+        for _ in range(times):
+            script.asks("navigator", *step)
+        script.say("navigator", f"Leg {n} runs {n * 3} miles along the coast from light {n * 5}.")
+    found = [(f.severity, f.message_index) for f in watched(script.events).findings]
+    assert found == [(Severity.WARN, 3), (Severity.ALERT, 4)]

@@ -6,98 +6,144 @@ from typing import NamedTuple
 
 from mastwatch.findings import Severity
 from mastwatch.signals import Signals, Utterance
+from mastwatch.signals.facts import OPENING_WORDS
+from mastwatch.signals.text import containment, grams, may_hold, probes, start
 from mastwatch_detectors._hit import Hit
 
 MIN_GRAMS = 8
+LEADS_KEPT = 4
+"""Agents that may turn out to lead: the first ones to speak."""
 _VERBATIM_WORDS = 3  # of an opening that comes back to the letter after a history was lost
+_PROBES, _PROBES_FOUND = 8, 2
+_PROBED_SPACED, _PROBED = (240, 6), (48, 3)  # about 40 words; a word and a half of them
+_START_CHARS, _KEPT_CHARS = 600, 400
+_LOOKED_AT = 60  # words of a later message: worded anew, an opening grows longer
 _TURNS = 8  # of all agents: a lead that speaks seldom has gone on, too
 
 
-class _Opener(NamedTuple):
-    agent: str = ""
-    row: int = 0
-    digest: int = 0
-    grams: frozenset[tuple[str, str, str]] = frozenset()
+class Limits(NamedTuple):
+    """When a message is an opening; the fields are those of ``ConversationReset``."""
+
+    share: float
+    step_share: float
+    words: int
+    between: int
 
 
 class OpeningReplay:
     """Compares the lead's later messages with its first one.
 
-    Where the run was opened in the lead's name (AG2's ``initiate_chat(message=...)``) that is the
-    opener, though no model wrote it.
+    The lead is the first agent that speaks and speaks again: who speaks but once greeted. Where
+    the run was opened in its name (AG2's ``initiate_chat(message=...)``) that is its opening,
+    though no model wrote it.
 
     What counts is how much of the opening comes back, not how alike the messages are: a restart
     is worded anew and goes on differently.
     """
 
-    def __init__(self, share: float, step_share: float, min_words: int, min_between: int) -> None:
-        self._share = share
-        self._min_between = min_between
-        self._step_share = step_share
-        self._min_words = min_words
-        self._own = 0
-        self._lead = ""
-        self._opener = _Opener()
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._agents: dict[str, _Opened] = {}  # as they first spoke
+        self._opener: dict[str, _Opened] = {}  # in whose name the run was opened
+        self._first = ""  # the lead as the signals know it
+        self.lead = ""
+        """Who leads, as far as is known by now."""
+
+    def observe(
+        self, said: Utterance, text: str, signals: Signals, corroborated: bool
+    ) -> Hit | None:
+        """Take a message in; ``corroborated`` says that the history was seen to shrink."""
+        if said.kind == "opener" and not self._opener and not self._agents:
+            opened = self._opener[said.agent] = _Opened(self._limits)
+            opened.learn(said, text, signals.turns)
+        if not said.by_model:
+            return None
+        agent = self._agents.get(said.agent)
+        if agent is None:
+            if len(self._agents) >= LEADS_KEPT:
+                return None
+            agent = self._opener.get(said.agent) or _Opened(self._limits)
+            self._agents[said.agent] = agent
+        agent.turns += 1
+        if agent.turns <= 2 or signals.lead != self._first:
+            self._first = signals.lead
+            self.lead = self._leads()
+        return agent.speaks(said, text, signals, corroborated, said.agent == self.lead)
+
+    def _leads(self) -> str:
+        first = self._agents.get(self._first)
+        if first is not None and first.turns + (self._first in self._opener) > 1:
+            return self._first
+        again = (name for name, agent in self._agents.items() if agent.turns > 1)
+        return next(again, self._first)
+
+
+class _Opened:
+    """How one agent opened the work, and what it did since."""
+
+    __slots__ = (
+        "_between", "_digest", "_limits", "_pending", "_probes", "_replays", "_row",
+        "_second_calls", "_second_digest", "_second_row", "_second_text", "_text", "_turn",
+        "own", "turns",
+    )  # fmt: skip
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.own = 0
+        """Its messages with content so far, at most 2, the run's opener among them."""
+        self.turns = 0
+        """Its messages that its model wrote."""
+        self._row = 0
         self._digest = 0
-        self._opening: frozenset[tuple[str, str, str]] = frozenset()
-        self._words: frozenset[str] = frozenset()
-        self._second: frozenset[tuple[str, str, str]] = frozenset()
-        self._second_calls: frozenset[int] = frozenset()
-        self._first_row = 0
+        self._text = ""  # the start of it; its 3-grams would take ten times the memory
+        self._probes: list[str] = []
         self._second_row = 0
-        self._replays = 0
+        self._second_digest = 0
+        self._second_text = ""
+        self._second_calls: frozenset[int] = frozenset()
         self._turn = 0  # the run's turn count at the last message that opened the work
-        self._between = 0  # own messages since the last that opened the work
+        self._between = 0  # own messages since
+        self._replays = 0
         self._pending: int | None = None  # row of a replay whose next message is awaited
 
-    def observe(self, said: Utterance, signals: Signals, corroborated: bool) -> Hit | None:
-        """Take a message in; ``corroborated`` says that the history was seen to shrink."""
-        if said.kind == "opener" and not self._opener.agent:
-            self._opener = _Opener(said.agent, said.row, said.digest, said.opening)
-        if said.agent != signals.lead or not said.by_model:
-            return None
-        if said.agent != self._lead:
-            self._follow(said.agent)
-        if not said.digest and not (said.calls and self._own):
+    def learn(self, said: Utterance, text: str, turns: int) -> None:
+        """Take in one of its first two messages."""
+        self.own += 1
+        if self.own == 1:
+            self._row, self._digest, self._turn = said.row, said.digest, turns
+            self._text = text[:_KEPT_CHARS]
+            span, size = _PROBED_SPACED if self._text.isascii() else _PROBED
+            self._probes = probes(text[:span], _PROBES, size)
+        elif self.own == 2:
+            self._second_text, self._second_row = text[:_KEPT_CHARS], said.row
+            self._second_digest = said.digest
+            self._second_calls = frozenset(call.key for call in said.calls)
+            self._between += not self._opens(text)
+
+    def speaks(
+        self, said: Utterance, text: str, signals: Signals, corroborated: bool, leads: bool
+    ) -> Hit | None:
+        """Take a message of its model in."""
+        if not said.digest and not (said.calls and self.own):
             return None  # the opening has words; a later step may be a bare tool call
-        own, self._own = self._own, self._own + 1
-        if own < 2:
-            self._learn(own, said, signals)
+        if self.own < 2:
+            self.learn(said, text, signals.turns)
+            return None
+        if not leads:
+            self._between += 1
             return None
         if corroborated and said.digest == self._digest and said.words >= _VERBATIM_WORDS:
             return self._opened(said, signals, corroborated)
-        if len(self._opening) < MIN_GRAMS:
-            return None
-        if said.words >= self._min_words and self._opens(said):
+        if said.words >= self._limits.words and self._opens(text):
             return self._opened(said, signals, corroborated)
         self._between += 1
-        return self._next(said)
+        return self._next(said, text)
 
-    def _follow(self, lead: str) -> None:
-        """Begin with another lead: its opener, if it gave one, was its first message."""
-        self._lead, self._own, self._between, self._pending = lead, 0, 0, None
-        if self._opener.agent == lead:
-            self._own = 1
-            self._open(self._opener, 0)
-
-    def _open(self, opener: _Opener, turns: int) -> None:
-        self._opening, self._first_row, self._turn = opener.grams, opener.row, turns
-        self._digest = opener.digest
-        self._words = frozenset(word for gram in self._opening for word in gram)
-
-    def _learn(self, own: int, said: Utterance, signals: Signals) -> None:
-        if own == 0:
-            self._open(_Opener(said.agent, said.row, said.digest, said.opening), signals.turns)
-            return
-        self._second, self._second_row = said.opening, said.row
-        self._second_calls = frozenset(call.key for call in said.calls)
-        self._between += not self._opening or _share(self._opening, said) < self._share
-
-    def _opens(self, said: Utterance) -> bool:
-        # 3-grams come back with their words: without most of these the dearer test is idle.
-        if len(self._words.intersection(said.start)) < 0.75 * self._share * len(self._words):
+    def _opens(self, text: str) -> bool:
+        # 3-grams come back with their letters: without a few of these the dearer test is idle.
+        if not may_hold(text[:_START_CHARS], self._probes, _PROBES_FOUND):
             return False
-        return _share(self._opening, said) >= self._share
+        return _share(self._text, text) >= self._limits.share
 
     def _opened(self, said: Utterance, signals: Signals, corroborated: bool) -> Hit | None:
         between, self._between = self._between, 0
@@ -106,25 +152,26 @@ class OpeningReplay:
             return None  # who never left the opening repeats a step (FM-1.3)
         self._replays += 1
         self._pending = said.row
-        if between < self._min_between and turns <= _TURNS and not corroborated:
+        if between < self._limits.between and turns <= _TURNS and not corroborated:
             return None  # only if its next message follows suit
         sure = corroborated or self._replays > 1
         return self._hit(
-            Severity.ALERT if sure else Severity.SUSPECT, said.agent, (self._first_row, said.row)
+            Severity.ALERT if sure else Severity.SUSPECT, said.agent, (self._row, said.row)
         )
 
-    def _next(self, said: Utterance) -> Hit | None:
+    def _next(self, said: Utterance, text: str) -> Hit | None:
         row, self._pending = self._pending, None
-        if row is None:
+        if row is None or not self._follows(said, text):
             return None
-        same_words = len(self._second) >= MIN_GRAMS and (
-            _share(self._second, said) >= self._step_share
-        )
-        if not same_words and self._second_calls.isdisjoint(call.key for call in said.calls):
-            return None
-        return self._hit(
-            Severity.ALERT, said.agent, (self._first_row, self._second_row, row, said.row)
-        )
+        return self._hit(Severity.ALERT, said.agent, (self._row, self._second_row, row, said.row))
+
+    def _follows(self, said: Utterance, text: str) -> bool:
+        """Whether it is the second message over again."""
+        if said.digest and said.digest == self._second_digest:
+            return True
+        if _share(self._second_text, text) >= self._limits.step_share:
+            return True
+        return not self._second_calls.isdisjoint(call.key for call in said.calls)
 
     def _hit(self, severity: Severity, agent: str, evidence: tuple[int, ...]) -> Hit:
         return Hit(
@@ -132,10 +179,14 @@ class OpeningReplay:
             f"opening:{self._replays}",
             agent,
             evidence,
-            f"{agent}, who leads, opened the work again as at row {self._first_row} "
+            f"{agent}, who leads, opened the work again as at row {self._row} "
             f"(restart {self._replays})",
         )
 
 
-def _share(part: frozenset[tuple[str, str, str]], said: Utterance) -> float:
-    return len(part & said.opening) / len(part)
+def _share(opening: str, text: str) -> float:
+    """How much of an opening a message begins with; 0 of one too short to tell."""
+    part = grams(start(opening, OPENING_WORDS))
+    if len(part) < MIN_GRAMS:
+        return 0.0
+    return containment(part, grams(start(text, _LOOKED_AT)))
