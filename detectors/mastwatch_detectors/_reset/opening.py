@@ -16,6 +16,7 @@ LEADS_KEPT = 4
 _VERBATIM_WORDS = 3  # of an opening that comes back to the letter after a history was lost
 _PROBES, _PROBES_FOUND = 8, 2
 _PROBED_SPACED, _PROBED = (240, 6), (48, 3)  # about 40 words; a word and a half of them
+_WORDS_HELD = 0.7  # of the words that so large a share of 3-grams is made of, some repeat
 _START_CHARS, _KEPT_CHARS = 600, 400
 _LOOKED_AT = 60  # words of a later message: worded anew, an opening grows longer
 _TURNS = 8  # of all agents: a lead that speaks seldom has gone on, too
@@ -84,7 +85,7 @@ class _Opened:
     __slots__ = (
         "_between", "_digest", "_limits", "_pending", "_probes", "_replays", "_row",
         "_second_calls", "_second_digest", "_second_row", "_second_text", "_text", "_turn",
-        "own", "turns",
+        "_words", "own", "turns",
     )  # fmt: skip
 
     def __init__(self, limits: Limits) -> None:
@@ -97,6 +98,7 @@ class _Opened:
         self._digest = 0
         self._text = ""  # the start of it; its 3-grams would take ten times the memory
         self._probes: list[str] = []
+        self._words: frozenset[str] = frozenset()  # of the opening's start
         self._second_row = 0
         self._second_digest = 0
         self._second_text = ""
@@ -114,6 +116,7 @@ class _Opened:
             self._text = text[:_KEPT_CHARS]
             span, size = _PROBED_SPACED if self._text.isascii() else _PROBED
             self._probes = probes(text[:span], _PROBES, size)
+            self._words = frozenset(start(self._text, OPENING_WORDS))
         elif self.own == 2:
             self._second_text, self._second_row = text[:_KEPT_CHARS], said.row
             self._second_digest = said.digest
@@ -140,8 +143,12 @@ class _Opened:
         return self._next(said, text)
 
     def _opens(self, text: str) -> bool:
-        # 3-grams come back with their letters: without a few of these the dearer test is idle.
+        # 3-grams come back with their letters and words: without a few of these the dearest test
+        # is idle.
         if not may_hold(text[:_START_CHARS], self._probes, _PROBES_FOUND):
+            return False
+        held = self._words.intersection(start(text, _LOOKED_AT))
+        if len(held) < _WORDS_HELD * self._limits.share * len(self._words):
             return False
         return _share(self._text, text) >= self._limits.share
 

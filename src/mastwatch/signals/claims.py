@@ -45,6 +45,7 @@ _ANSWER = re.compile(
     r"|(?:FINAL[ _]ANSWER|SOLUTION_FOUND)\W{0,6}([^\n]{1,200})"
 )
 _FINAL_LINE = re.compile(r"(?:\*\*)?(?:FINAL ANSWER|<final_answer>)\W")
+_FINAL_STARTS = ("FINAL ANSWER", "**FINAL ANSWER", "<final_answer>", "**<final_answer>")
 _BLANK = re.compile(r"\\(?:text|mathrm|mbox|,|;|!|%|\$)|[\s{}$*`'\",]+|\.+$")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ENDS = "*_ \t\r\n"
@@ -89,12 +90,10 @@ def claimed_token(text: str, tokens: tuple[str, ...]) -> str:
     ''
     """
     # A claim stands at the end; looking there first spares searching the whole of most texts.
-    end = text if "Warning:" in text[-TAIL_CHARS:] else text[-TAIL_CHARS:]
-    for token in tokens:
-        if token in end:
-            break
-    else:
-        return "FINAL ANSWER" if _final_line(end) else ""
+    tail = text[-TAIL_CHARS:].rstrip(_ENDS)
+    ends = tail.endswith(tokens) or tail.rstrip(".!").rstrip(_ENDS).endswith(tokens)
+    if not ends and "Warning:" not in tail:
+        return "FINAL ANSWER" if _final_line(tail) else ""
     body = _NOISE.sub("", text).rstrip(_ENDS)
     for token in tokens:
         for end in (body, body.rstrip(".!").rstrip(_ENDS)):
@@ -116,10 +115,8 @@ def _stands_alone(before: str) -> bool:
 
 
 def _final_line(text: str) -> bool:
-    if "FINAL ANSWER" not in text and "<final_answer>" not in text:
-        return False
-    last = text.rstrip(_ENDS).rpartition("\n")[2]
-    return bool(_FINAL_LINE.match(last))
+    last = text.rpartition("\n")[2]
+    return last.startswith(_FINAL_STARTS) and bool(_FINAL_LINE.match(last))
 
 
 def answer(text: str) -> int:
@@ -128,13 +125,21 @@ def answer(text: str) -> int:
     >>> answer(r"so \boxed{7}") == answer(r"It is \boxed{\text{7}}.") != 0
     True
     """
-    if "oxed{" not in text and "FINAL" not in text and "SOLUTION_FOUND" not in text:
+    starts = [text.find(marker) for marker in _markers(text)]
+    first = min((start for start in starts if start >= 0), default=-1)
+    if first < 0:
         return 0
     value = ""
-    for match in _ANSWER.finditer(text):
+    for match in _ANSWER.finditer(text, max(0, first - len(r"\b"))):
         value = match.group(1) or match.group(2) or ""
     value = _BLANK.sub("", value).casefold()
     return texts.digest(value) if value else 0
+
+
+def _markers(text: str) -> tuple[str, ...]:
+    """What to look for; most texts lack a letter of it, which is found ten times as fast."""
+    braces = ("oxed{",) if "{" in text else ()
+    return (*braces, "FINAL", "SOLUTION_FOUND") if "F" in text else braces
 
 
 def question(text: str) -> bool:
