@@ -224,8 +224,8 @@ def outcome(
     Args:
         success: Whether it did what it was for.
         score: Any scale of yours.
-        expected: The right answer. For the judge of a later release; not kept yet.
-        comment: Free text. For the judge of a later release; not kept yet.
+        expected: The right answer. Kept with the run in the store, for the judge.
+        comment: Free text. Kept with the run in the store.
         run_id: Which run; the current one by default.
     """
     handle = _instrument.active()
@@ -235,9 +235,12 @@ def outcome(
         scope = handle.emitter.current()
         if scope is not None and run_id in (None, scope.run.id):
             scope.run.set_outcome(success, score)
+            run_id = scope.run.id
         elif run_id is None:
             _say_once("outcome", "outside mastwatch.run() needs run_id=")
-        handle.report_outcome(success, "host")
+        handle.report_outcome(
+            run_id, "host", success=success, score=score, expected=expected, comment=comment
+        )
 
 
 def _scope(what: str) -> Scope | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 from mastwatch.detector import Detector
 from mastwatch.instrumentor import Instrumentor
 
+_log = logging.getLogger("mastwatch")
 DETECTORS = "mastwatch.detectors"
 INSTRUMENTATIONS = "mastwatch.instrumentations"
+_WHAT = {DETECTORS: "detector", INSTRUMENTATIONS: "framework"}
 _BASES: dict[str, type] = {DETECTORS: Detector, INSTRUMENTATIONS: Instrumentor}
 
 
@@ -43,6 +46,32 @@ def plugins(group: str | None = None) -> list[Plugin]:
     return [
         _load(point) for g in groups for point in sorted(metadata.entry_points(group=g), key=_name)
     ]
+
+
+def select(group: str, names: tuple[str, ...] | None) -> list[type[Any]]:
+    """The classes of a group that are wanted; what cannot be had is said in the log.
+
+    Args:
+        group: ``mastwatch.detectors`` or ``mastwatch.instrumentations``.
+        names: By entry point; None for all.
+    """
+    what = _WHAT[group]
+    found = plugins(group)
+    classes = []
+    for plugin in found:
+        if names is not None and plugin.name not in names:
+            continue
+        if plugin.loaded is None:
+            _log.warning("mastwatch: %s %s: %s", what, plugin.name, plugin.problem)
+        else:
+            classes.append(plugin.loaded)
+    known = [plugin.name for plugin in found]
+    for name in names or ():
+        if name not in known:
+            _log.warning(
+                "mastwatch: there is no %s %r; known: %s", what, name, ", ".join(known) or "none"
+            )
+    return classes
 
 
 def detectors() -> list[type[Detector]]:

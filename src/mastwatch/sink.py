@@ -8,6 +8,14 @@ from mastwatch.findings import Finding, Notice
 SUPPRESSED_BY = ("allow", "ignore")
 """What can suppress a finding: the host's code, or a rule of its configuration."""
 
+ACTIONS: dict[str, tuple[str, ...]] = {
+    "callback": ("done", "failed", "dropped"),
+    "webhook": ("done", "failed", "dropped", "duplicate", "held_back"),
+    "halt": ("done", "dry_run", "unsupported"),
+    "nudge": ("done", "dry_run", "unsupported"),
+}
+"""What can be done on a finding, and what can become of it."""
+
 
 class Sink:
     """Hears of everything, in the thread where it happened; every call is guarded.
@@ -39,6 +47,9 @@ class Sink:
             by: One of ``SUPPRESSED_BY``.
             reason: What the host gave as the reason.
         """
+
+    def on_action(self, action: str, mode: str, result: str) -> None:
+        """Something was done on a finding of this mode; both words stand in ``ACTIONS``."""
 
     def on_duplicate(self, event: Event) -> None:
         """An event was dropped because it had been reported before."""

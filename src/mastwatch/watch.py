@@ -97,6 +97,8 @@ class Watch:
             self.duplicates += 1
             self._tell(lambda sink: sink.on_duplicate(event))
             return None
+        if isinstance(event, RunStarted) and not event.resumed and lane.signals.turns:
+            lane = self._renew(state, lane, event)
         self._book(state, lane, event)
         verdicts = self._detect(state, lane, event)
         if isinstance(event, RunFinished):
@@ -121,6 +123,16 @@ class Watch:
             if over:
                 with guard(f"sink.{sink.name}"):
                     sink.on_run_end(event.run_id)
+
+    def renew(self, run_id: str) -> None:
+        """Let what goes on in a run count anew, as after a person's message."""
+        state = self.runs.state(run_id)
+        for lane in list(state.lanes.values()) if state is not None else ():
+            lane.episodes.reset()
+
+    def acted(self, action: str, mode: str, result: str) -> None:
+        """Tell the sinks of something done on a finding."""
+        self._tell(lambda sink: sink.on_action(action, mode, result))
 
     def expire(self) -> None:
         """Close runs that are idle for too long or too many; called at every run's start."""
@@ -148,6 +160,14 @@ class Watch:
                 self.drop("branch_evicted")
         state.lanes.move_to_end(event.branch)
         return lane
+
+    def _renew(self, state: RunState, lane: Lane, event: RunStarted) -> Lane:
+        """Watch a second conversation of a run anew: what it has in common is no repetition."""
+        new = self._new_lane(state.run_id, event.framework or lane.framework, event.branch)
+        new.episodes = lane.episodes  # they are numbered on
+        new.episodes.reset()
+        state.lanes[event.branch] = new
+        return new
 
     def _new_lane(self, run_id: str, framework: str, branch: str) -> Lane:
         lane = Lane(framework, Signals(run_id, framework, branch), [])
@@ -245,6 +265,10 @@ class Watch:
         if suppressed is not None:
             self._tell(lambda sink: sink.on_suppressed(suppressed, by, reason))
         return None
+
+    def announce(self, finding: Finding) -> None:
+        """Tell the sinks of a finding about a run that is over: a judge's."""
+        self._tell(lambda sink: sink.on_finding(finding))
 
     def _tell(self, say: Callable[[Sink], object]) -> None:
         for sink in self._sinks:

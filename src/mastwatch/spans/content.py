@@ -51,16 +51,17 @@ class ContentPolicy:
 
     def clean(self, text: str) -> tuple[str, bool]:
         """Redacted and cut text, and whether it was cut."""
-        text = redact_secrets(text)
-        if self.redact is not None:
-            text = self._redacted(self.redact, text)
+        text = self.redacted(text)
         return text[:MAX_ATTRIBUTE_CHARS], len(text) > MAX_ATTRIBUTE_CHARS
 
-    @staticmethod
-    def _redacted(redact: Callable[[str], str], text: str) -> str:
-        # Where the host's function fails, the text stays in and the rest of the span goes on.
+    def redacted(self, text: str) -> str:
+        """A text without secrets, by the built-in patterns and then by the user's function."""
+        text = redact_secrets(text)
+        if self.redact is None:
+            return text
+        # Where the host's function fails, the text stays in and everything else goes on.
         with guard("redact"):
-            return redact(text)
+            return self.redact(text)
         return REDACTION_FAILED
 
     def output_message(

@@ -20,6 +20,15 @@ firing = threading.local()
 """``firing.span``: the span of the event that is being delivered on this thread."""
 
 
+def firing_ids() -> tuple[str, str]:
+    """Hexadecimal ids of the trace and the span of the event being delivered; empty if none."""
+    span: trace.Span | None = getattr(firing, "span", None)
+    context = span.get_span_context() if span is not None else trace.INVALID_SPAN_CONTEXT
+    if not context.is_valid:
+        return "", ""
+    return trace.format_trace_id(context.trace_id), trace.format_span_id(context.span_id)
+
+
 class Core:
     """What a run and its branches share: identity, row counter, lock, the run's span.
 

@@ -7,7 +7,6 @@ not printed; the process's exit waits for at most the flush time-out.
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import threading
@@ -94,7 +93,6 @@ class Providers:
                 )
         if self._own_traces is not None or self._own_logs is not None:
             self._quiet.install()
-            atexit.register(self.flush)
 
     def _quietly(self, exporter: Any) -> _QuietExporter:
         return _QuietExporter(exporter, self._quiet, self._on_lost)
@@ -133,7 +131,6 @@ class Providers:
 
     def close(self) -> None:
         """Flush, stop our providers and take ours out of the global place."""
-        atexit.unregister(self.flush)
         own = [p for p in (self._own_traces, self._own_logs) if p is not None]
         self._bounded([p.shutdown for p in own])
         if self._own_traces is not None and trace._TRACER_PROVIDER is self._own_traces:

@@ -1,0 +1,72 @@
+"""How a stored run looks in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mastwatch.store import Report, Trace, TraceRow
+
+_TEXT_CHARS = 2_000
+
+
+def lines(trace: Trace, report: Report | None) -> Iterator[str]:
+    """A run for people: what it was, its rows, findings and verdicts; safe for a terminal."""
+    from mastwatch.commands.show import printable
+
+    for line in (*_head(trace), *_rows(trace), *_verdicts(trace, report)):
+        yield printable(line)
+
+
+def _head(trace: Trace) -> Iterator[str]:
+    yield f"run {trace.run_id}"
+    for name in ("name", "framework", "release", "environment", "conversation_id", "user_id"):
+        if value := getattr(trace, name):
+            yield f"  {name.replace('_', ' ')}: {value}"
+    if trace.task:
+        yield f"  task: {_short(trace.task)}"
+    reason = f" ({trace.reason})" if trace.reason else ""
+    yield f"  outcome: {trace.outcome}{reason}"
+    for name in ("success", "score", "expected", "comment"):
+        if (value := getattr(trace, name)) is not None:
+            yield f"  {name}: {value}"
+
+
+def _rows(trace: Trace) -> Iterator[str]:
+    for row in trace.rows:
+        yield f"#{row.index} {row.agent} {row.kind}{_about(row)}"
+        if row.text:
+            yield from (f"    {line}" for line in _short(row.text).splitlines())
+        for call in row.tool_calls:
+            yield f"    {call.name}({_short(str(call.arguments))})"
+    if trace.left_out:
+        yield f"({trace.left_out} more rows were beyond the recorder's bound)"
+
+
+def _about(row: TraceRow) -> str:
+    tool = f" {row.tool}" if row.tool else ""
+    error = f" error {row.error}" if row.error else ""
+    to = f" -> {', '.join(row.recipients)}" if row.recipients else ""
+    return tool + error + to
+
+
+def _verdicts(trace: Trace, report: Report | None) -> Iterator[str]:
+    for finding in trace.findings:
+        yield (
+            f"{finding.severity.label} {finding.mode} {finding.slug} at #{finding.message_index}: "
+            f"{finding.explanation}"
+        )
+    if report is None:
+        return
+    for verdict in report.present:
+        where = ", ".join(f"#{item.message_index}" for item in verdict.evidence)
+        yield f"judge: {verdict.mode} {verdict.slug} at {where}: {verdict.why}"
+    if not report.present:
+        yield "judge: no failure mode"
+
+
+def _short(text: str) -> str:
+    if len(text) <= _TEXT_CHARS:
+        return text
+    return f"{text[:_TEXT_CHARS]} ... ({len(text) - _TEXT_CHARS} more characters; --json has all)"
