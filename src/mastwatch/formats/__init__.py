@@ -19,6 +19,7 @@ from mastwatch.formats.openai_messages import OpenAIMessagesFormat
 from mastwatch.formats.record import RecordFormat
 from mastwatch.formats.recorded import Format, Problem, Read, RecordedRun, Where
 from mastwatch.formats.source import Source
+from mastwatch.formats.text import TextFormat
 
 __all__ = [
     "FORMATS",
@@ -32,8 +33,9 @@ __all__ = [
     "sniff",
 ]
 
-FORMATS: tuple[Format, ...] = (RecordFormat(), OpenAIMessagesFormat())
-"""In the order they are tried: the more particular first."""
+FORMATS: tuple[Format, ...] = (TextFormat(), RecordFormat(), OpenAIMessagesFormat())
+"""In the order they are tried: the more particular first. Text looks at the head of a source alone;
+those that look at its values leave no lines to read."""
 _KEYS_SHOWN = 5
 _KEY_LENGTH = 40
 _MAX_IDS = 100_000  # run ids remembered to notice one that comes again
