@@ -42,8 +42,9 @@ class ConversationReset(Detector):
       gets the same answer again, or with another sign by R2 or R3 near by.
     - R5, lifecycle: the framework drops an agent's history, or starts itself anew, after turns.
 
-    A history cleared before an agent's first turn, nested chats (a branch of their own),
-    summarisers and judges (another system prompt) and a new plan with new actions are no reset.
+    A history cleared before an agent's first turn, nested chats (a branch of their own), a second
+    conversation that the framework announces (it is watched anew), summarisers and judges (another
+    system prompt) and a new plan with new actions are no reset.
 
     Args:
         opening_share: Share of the opening's word 3-grams that come back (R2), 0 to 1.
@@ -108,6 +109,7 @@ class ConversationReset(Detector):
         self._corroborated = False
         self._messages = 0  # counted, as a log that is written twice has twice the indices
         self._lost_at, self._lost_by = 0, ""  # of the latest history that was lost
+        self._dropped: Hit | None = None  # R5, until the next event: a new start explains it
         self._restarts = 0
         self._restarted_at = 0
         self._latest: dict[str, tuple[int, int]] = {}  # when R2, R3, R4 last held, and its row
@@ -119,9 +121,12 @@ class ConversationReset(Detector):
         elif signals.request is not None:
             hit = self._request(signals.request, signals)
         elif signals.cleared is not None:
-            hit = self._cleared(signals.cleared, signals)
+            self._dropped = self._cleared(signals.cleared, signals) or self._dropped
+            return None
         else:
             hit = self._reissue(signals)
+        if self._dropped is not None:
+            hit, self._dropped = worst((hit, self._dropped)), None
         if hit is not None:
             return self.finding(signals=signals, **hit._asdict())
         if self._task.replanned:

@@ -29,8 +29,15 @@ _LOST: dict[RequestChange, str] = {
 }
 
 
+class _Told(NamedTuple):
+    row: int
+    digest: int
+    at: int  # messages and results before it; a log that is written twice has twice the rows
+
+
 class _Loss(NamedTuple):
     row: int
+    at: int
     how: str
     kept: int  # messages that were left
 
@@ -68,24 +75,17 @@ class LossOfConversationHistory(Detector):
         least_words: Words an answer must have; asking again for less is cheap.
 
     Example:
-        >>> from mastwatch.events import RequestMessage, ToolCalled
-        >>> detector, signals = LossOfConversationHistory(), Signals("run-1")
-        >>> said = tuple(RequestMessage(role="user", content=f"line {n}") for n in range(9))
-        >>> events = []
-        >>> for row, request in ((0, said[:6]), (7, said[6:])):
-        ...     asked = ModelCalled(run_id="run-1", index=row, agent="clerk", request=request)
-        ...     call = ToolCalled(run_id="run-1", index=row, agent="clerk", name="read_terms")
-        ...     terms = "The rent is due on the first of each month."
-        ...     back = ToolReturned(
-        ...         run_id="run-1", index=row + 1, agent="clerk", name="read_terms", result=terms
-        ...     )
-        ...     events += [asked, call, back]
-        >>> events.insert(3, ModelCalled(run_id="run-1", index=2, agent="clerk", request=said))
-        >>> for event in events:
-        ...     signals.update(event)
-        ...     found = detector.observe(event, signals)
-        >>> found.severity.label, found.tool, found.evidence
-        ('suspect', 'read_terms', (1, 7, 8))
+        >>> from mastwatch.testing import Script, findings
+        >>> lines = [("user", f"line {n}") for n in range(9)]
+        >>> terms = "The rent is due on the first of each month."
+        >>> run = Script().asks("clerk", *lines[:3])
+        >>> run = run.call("read_terms", {}, terms, agent="clerk")
+        >>> for n in range(4, 9):
+        ...     run = run.asks("clerk", *lines[:n]).say("clerk", f"Line {n} is noted.")
+        >>> run = run.asks("clerk", *lines[6:]).call("read_terms", {}, terms, agent="clerk")
+        >>> found = findings(run, LossOfConversationHistory)
+        >>> [(f.severity.label, f.tool, f.evidence) for f in found]
+        [('suspect', 'read_terms', (0, 5, 6))]
 
     Misses: losses that show in words only, and all of them where model requests are not seen. What
     a summary left out on purpose and an agent then looks up is flagged: that is the price of the
@@ -102,13 +102,15 @@ class LossOfConversationHistory(Detector):
     def __init__(self, *, least_words: int = 3) -> None:
         self._least = least_words
         self._losses: dict[str, _Loss] = {}  # by agent, the latest last
-        self._answers: dict[int, tuple[int, int]] = {}  # row and digest by agent and call
+        self._answers: dict[int, _Told] = {}  # by agent and call
+        self._results = 0
         self._purposes = Purposes()
         self._changes: deque[_Change] = deque(maxlen=CHANGES_KEPT)
 
     def observe(self, event: Event, signals: Signals) -> Finding | Notice | None:
         """Look at one event."""
         if signals.result is not None:
+            self._results += 1
             return self._answered(signals.result, signals)
         request = signals.request
         if request is not None:
@@ -119,7 +121,10 @@ class LossOfConversationHistory(Detector):
         return None
 
     def _lose(self, agent: str, how: str, kept: int, signals: Signals) -> None:
-        _put(self._losses, agent, _Loss(signals.index, how, kept), AGENTS_KEPT)
+        _put(self._losses, agent, _Loss(signals.index, self._at(signals), how, kept), AGENTS_KEPT)
+
+    def _at(self, signals: Signals) -> int:
+        return signals.messages + self._results
 
     def _changes_something(self, call: Call) -> bool:
         return call.mutating or (not call.times and self._purposes.of(call.tool) in ("run", "edit"))
@@ -135,14 +140,16 @@ class LossOfConversationHistory(Detector):
         if not result.digest or result.empty or result.words < self._least:
             return None
         asked = call.key ^ crc32(call.agent.encode("utf-8", "surrogatepass"))
-        before = _put(self._answers, asked, (result.row, result.digest), ANSWERS_KEPT)
+        told = _Told(result.row, result.digest, self._at(signals))
+        before = _put(self._answers, asked, told, ANSWERS_KEPT)
         loss = self._losses.get(call.agent) or self._losses.get("")
-        if before is None or loss is None or before[1] != result.digest:
+        if before is None or loss is None or before.digest != result.digest:
             return None
-        told = before[0]
         # Rows outnumber the messages of one agent's request, so this errs on the silent side.
-        gone = told + loss.kept <= loss.row <= call.row
-        if not gone or any(change.row > told and change.bears_on(call) for change in self._changes):
+        gone = before.at + loss.kept <= loss.at and loss.row <= call.row
+        if not gone or any(
+            change.row > before.row and change.bears_on(call) for change in self._changes
+        ):
             return None
         return self.finding(
             Severity.SUSPECT,
@@ -150,9 +157,9 @@ class LossOfConversationHistory(Detector):
             key="loss",  # all that one cut has cost is one episode
             agent=call.agent,
             tool=call.tool,
-            evidence=(told, loss.row, result.row),
+            evidence=(before.row, loss.row, result.row),
             explanation=f"{call.agent} asked {call.tool} for what it had been told at row "
-            f"{told}; its history {loss.how} at row {loss.row}",
+            f"{before.row}; its history {loss.how} at row {loss.row}",
         )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import pytest
 
+from mastwatch.events import MessageSent, ToolReturned
 from mastwatch.testing import Script, findings
 from mastwatch_detectors.loss_of_conversation_history import LossOfConversationHistory
 
@@ -85,3 +87,17 @@ def test_a_cleared_history_counts() -> None:
     script = Script().start().call("read_terms", {"flat": 7}, TERMS, agent="clerk")
     script.clears("clerk").call("read_terms", {"flat": 7}, TERMS, agent="clerk")
     assert [f.message_index for f in findings(script, LossOfConversationHistory)] == [1]
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_rows_of_a_log_written_twice_are_no_distance(times: int) -> None:
+    """Trap 14: what the request still reaches was not lost, however many rows lie between."""
+    script = Script(ids=False)
+    request(script, range(9)).call("read_terms", {"flat": 7}, TERMS, agent="clerk")
+    script.say("clerk", "Noted the rent.").say("porter", "Noted the deposit.")
+    request(script, range(5, 9)).call("read_terms", {"flat": 7}, TERMS, agent="clerk")
+    events = []
+    for event in script.events:
+        for n in range(times if isinstance(event, MessageSent | ToolReturned) else 1):
+            events.append(replace(event, index=event.index * times + n))
+    assert findings(events, LossOfConversationHistory) == []

@@ -27,8 +27,7 @@ from mastwatch.signals.phrases import (
     VERDICT,
     Phrases,
 )
-
-from .script import Script, watched
+from mastwatch.testing import Script, watched
 
 MODE = "FM-2.1"
 
@@ -342,6 +341,64 @@ def test_ordinary_work_is_no_finishing(text: str) -> None:
 )
 def test_token_is_mined_from_prompts(prompt: str) -> None:
     assert claims.mine_tokens([prompt]) == ("TERMINATE",)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "token"),
+    [
+        ("全部解决之后，请回复“任务完成”。", "任务完成"),
+        ("問題都解決後，請以「任務結束」結尾。", "任務結束"),
+        ("完成所有步骤后只需输出【处理完毕】。", "处理完毕"),
+        ("すべて終わったら「完了」と返答してください。", "完了"),
+        ("最後に「作業終了。」と出力してください。", "作業終了"),
+        ('모두 끝나면 "작업 완료"라고 답하세요.', "작업 완료"),
+        ('When all is done, reply with "任务完成".', "任务完成"),
+    ],
+)
+def test_token_in_another_script_is_mined_and_claimed(prompt: str, token: str) -> None:
+    assert claims.mine_tokens([prompt]) == (token,)
+    for text in (token, f"答案是二十一。{token}", f"21です。\n{token}。", f"**{token}！**"):
+        assert claims.claimed_token(text, (token,)) == token, text
+    for text in (
+        f"最后我会说“{token}”",
+        f"これから{token}",
+        f"```\n{token}",
+        prompt,
+        f"还没有{token}",
+    ):
+        assert claims.claimed_token(text, (token,)) == "", text
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "如果不知道，请回答“不知道”。",
+        "任务完成后通知值班人员。",
+        "状态为“已完成”的订单不能修改。",
+        "没有做完时，请输出“未完成”。",
+        "「完了」の欄には日付があります。",
+        "请说明“完成”与“结束”在合同里的区别。",
+    ],
+)
+def test_quoted_word_that_ends_nothing_is_no_token(prompt: str) -> None:
+    assert claims.mine_tokens([prompt]) == ()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "token"),
+    [
+        ("全部解决之后，请回复“任务完成”。", "任务完成"),
+        ("終わったら「完了」と返答してください。", "完了"),
+    ],
+)
+def test_run_goes_on_after_a_claim_in_another_script(prompt: str, token: str) -> None:
+    host = HOSTS["zh" if "复" in prompt else "ja"]
+    script = Script().start(host.task, prompts={"lead": prompt}).task(host.task)
+    script.say("lead", f"{host.lead[0]}{prompt}").say("worker", host.worker[0])
+    script.say("lead", f"{host.lead[2]}\n{token}")
+    row = script.row
+    seen = watched(script.say("worker", host.worker[1]).say("lead", host.lead[3]).events)
+    assert (seen.at("FM-1.5", Severity.WARN), seen.at("FM-1.5", Severity.ALERT)) == (row, row + 1)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -8,8 +8,7 @@ import pytest
 
 from mastwatch.events import Contract
 from mastwatch.findings import Severity
-
-from .script import Script, watched
+from mastwatch.testing import Script, watched
 
 MODE = "FM-1.5"
 TASK = "There are 12 berths north and 19 south; how many are there in both moles?"
@@ -234,3 +233,28 @@ def test_partner_whose_answer_stands_is_nagged_in_any_words(nag: str, replies: l
         script.proxy(nag).say("writer", reply)
     seen = watched(script.events)
     assert seen.at(MODE, Severity.WARN) == 5, seen.findings
+
+
+MIXED_PARTS = [
+    "Weekly report 的 section 一写的是码头：北侧有石阶，潮水退去以后可以看见旧铁链。",
+    "Weekly report 的 section 二讲的是灯塔：守塔人每晚点灯，雾天还要敲钟提醒渔船。",
+    "Weekly report 的 section 三谈到市场：清晨卖鱼，午后换成布匹、茶叶和陶器。",
+    "Weekly report 的 section 四记下船坞：木匠修补龙骨，学徒负责熬制沥青。",
+]
+MIXED_STUCK = [
+    "Weekly report 的 section 已经全部写好，没有别的内容可以加进去，请您查看。",
+    "全部 section 已经写好，weekly report 里没有别的内容可以再加进去，请您查看。",
+    "请您查看 weekly report，全部的 section 都已写好，没有别的内容可以加。",
+]
+
+
+@pytest.mark.parametrize(("parts", "level"), [(MIXED_PARTS, "suspect"), (MIXED_STUCK, "warn")])
+def test_new_work_in_a_mixed_text_is_told_by_all_its_words(parts: list[str], level: str) -> None:
+    """The English words of both are the same each time; the Chinese ones tell work from none."""
+    task = "写一份关于港口的 weekly report，分成几个 section。"
+    script = Script().start(task).task(task)
+    for part in parts:
+        script.say("writer", part).proxy(
+            "请继续写 weekly report 的下一个 section，直到全部结束为止。"
+        )
+    assert watched(script.events).worst(MODE) == level

@@ -2,6 +2,10 @@
 
 A trap's tests are known by their number: at the start of a case's id (``18 circle``, ``5a stub``),
 or in the docstring (``Trap 18: ...``). The cases stand in ``test_traps_*.py``, by mode.
+
+Of trap 14 they play doubled records. The other half, two instrumentations of one library that nest
+or speak other dialects, is settled before there are Events: one hook supersedes the other, and a
+span that belongs to a watched run is not read again. Events cannot show it.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from mastwatch.events import MessageSent, ToolCalled, ToolRequest
+from mastwatch.signals.identity import error_class
 from mastwatch.testing import Script, watched
 
 MODE = "FM-1.3"
@@ -279,10 +280,69 @@ def test_trap(build: Build, expected: str) -> None:
         assert seen.episodes(MODE) == 1, seen.findings
 
 
-@pytest.mark.parametrize("error", ["429", "HTTP 503", "httpx.ReadTimeout"])
+@pytest.mark.parametrize(
+    "error", ["429", "HTTP 503", "httpx.ReadTimeout", "请求超时", "接続がタイムアウトしました"]
+)
 def test_weather_is_a_notice_below_warn(error: str) -> None:
     seen = watched(retries(error).events)
     assert [(n.name, n.severity.label) for n in seen.notices] == [("retry_storm", "suspect")]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "Error: 503 from the harbour office",
+        "Request timed out after 30 s",
+        '{"error": "rate limit exceeded"}',
+        '{"success": false, "error": "connect ECONNREFUSED 127.0.0.1:80"}',
+        '{"code": 429, "message": "请求过于频繁"}',
+        '{"statusCode": 503}',
+        "请求超时，请稍后重试",
+        '{"错误": "连接失败"}',
+        "错误：服务不可用",
+        "エラー: サービスが混み合っています",
+        "タイムアウトしました",
+        "오류: 연결 시간이 초과되었습니다",
+        "Fehler: Verbindung abgelehnt",
+        "Erreur : service indisponible",
+        "Error: tiempo de espera agotado",
+        "Ошибка: превышено время ожидания",
+    ],
+)
+def test_weather_is_known_by_a_result_alone(result: str) -> None:
+    """Trap 8, in logs that give no error."""
+    run = Script()
+    for _ in range(4):
+        run.call("fetch", {"url": "a"}, result)
+    seen = watched(run.call("fetch", {"url": "a"}, "the page at last").events)
+    assert seen.worst(MODE) == "silent", seen.findings
+    assert [n.name for n in seen.notices] == ["retry_storm"]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        '{"error": null, "room": 12}',
+        '{"code": 412, "name": "berth"}',
+        '{"success": true, "room": 503}',
+        '{"failed": 0, "passed": 9}',
+        "error_rate: 0.1",
+        "超时设置为三十秒",
+        "异常检测的结果：没有",
+        "错误码一览",
+        "Fehlerfrei bestanden",
+        "Timeouts are set to 30 s",
+    ],
+)
+def test_result_that_speaks_of_errors_is_none(result: str) -> None:
+    assert error_class(None, result) == ""
+
+
+@pytest.mark.parametrize(
+    "result", ["错误：没有这位客人", "エラー: その客はいません", "exitcode: 127"]
+)
+def test_failure_that_no_retry_mends_is_no_weather(result: str) -> None:
+    assert error_class(None, result) == "error"
 
 
 def test_circle_entered_at_another_phase_is_the_same_episode() -> None:

@@ -74,6 +74,20 @@ def cleared_between() -> Script:
     return script
 
 
+def announced(*, cleared: bool = False, requests: bool = False) -> Script:
+    """35e: a second conversation with the same task, within one run id."""
+    script = Script()
+    for n in range(2):
+        if n and cleared:
+            script.clears("planner")
+        script.start(TASK).task(TASK)
+        for k, text in enumerate((OPENING, SECOND, LATER[0])):
+            if requests:
+                script.asks("planner", *history(k))
+            script.say("planner", text).call("open_chart", {"n": k}, f"chart {k}", agent="mate")
+    return script.end()
+
+
 def nested() -> Script:
     """35b: a nested chat with a fresh history is a branch of its own."""
     script = requests(history(0), history(2), history(4))
@@ -129,6 +143,9 @@ CASES: list[tuple[str, Callable[[], Script], str]] = [
     ("35a cleared before the first turn", cleared_early, "silent"),
     ("35b nested chat", nested, "silent"),
     ("35d cleared between two runs", cleared_between, "silent"),
+    ("35e announced anew", announced, "silent"),
+    ("35f announced anew, cleared before", lambda: announced(cleared=True), "silent"),
+    ("35g announced anew, requests visible", lambda: announced(requests=True), "silent"),
     ("36 summariser, title, judge", summariser, "silent"),
     ("37 narrator", narrator, "silent"),
     ("38 interrupt and resume", resumed, "silent"),
@@ -229,6 +246,23 @@ def test_harness_that_starts_itself_anew_makes_a_replay_sure() -> None:
 def test_history_cleared_in_mid_run_is_suspect() -> None:
     script = Script().start(TASK).say("mate", LATER[0]).clears("mate").say("mate", LATER[1])
     assert watched(script.events).worst(MODE) == "suspect"
+
+
+def test_restart_in_a_second_conversation_is_found_there() -> None:
+    script = announced()
+    script.events.pop()
+    row = script.row
+    script.say("planner", OPENING).say("planner", SECOND)
+    seen = watched(script.events)
+    assert (seen.at(MODE, Severity.SUSPECT), seen.at(MODE, Severity.ALERT)) == (row, row + 1)
+
+
+def test_resumed_run_is_no_second_conversation() -> None:
+    script = Script().start(TASK).task(TASK)
+    for text in (OPENING, SECOND, LATER[0]):
+        script.say("planner", text)
+    script.start(TASK, resumed=True).say("planner", OPENING).say("planner", SECOND)
+    assert watched(script.events).worst(MODE) == "alert"
 
 
 def test_two_replans_are_a_reset() -> None:

@@ -125,6 +125,8 @@ class Stagnation:
         """Take a tool's result in."""
         if result.novelty is None or result.call is None or result.call.poll:
             return None
+        if result.error == "infra":
+            return None  # weather is counted by itself (retry_storm)
         if result.novelty >= self._suspect:
             self._low.clear()
             return None

@@ -98,7 +98,7 @@ class _Opened:
         self._digest = 0
         self._text = ""  # the start of it; its 3-grams would take ten times the memory
         self._probes: list[str] = []
-        self._words: frozenset[str] = frozenset()  # of the opening's start
+        self._words: frozenset[str] = frozenset()  # of its start, once it leads
         self._second_row = 0
         self._second_digest = 0
         self._second_text = ""
@@ -116,12 +116,11 @@ class _Opened:
             self._text = text[:_KEPT_CHARS]
             span, size = _PROBED_SPACED if self._text.isascii() else _PROBED
             self._probes = probes(text[:span], _PROBES, size)
-            self._words = frozenset(start(self._text, OPENING_WORDS))
         elif self.own == 2:
             self._second_text, self._second_row = text[:_KEPT_CHARS], said.row
             self._second_digest = said.digest
             self._second_calls = frozenset(call.key for call in said.calls)
-            self._between += not self._opens(text)
+            self._between += _share(self._text, text) < self._limits.share
 
     def speaks(
         self, said: Utterance, text: str, signals: Signals, corroborated: bool, leads: bool
@@ -147,6 +146,7 @@ class _Opened:
         # is idle.
         if not may_hold(text[:_START_CHARS], self._probes, _PROBES_FOUND):
             return False
+        self._words = self._words or frozenset(start(self._text, OPENING_WORDS))
         held = self._words.intersection(start(text, _LOOKED_AT))
         if len(held) < _WORDS_HELD * self._limits.share * len(self._words):
             return False

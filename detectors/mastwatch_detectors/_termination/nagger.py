@@ -16,6 +16,7 @@ SHORT_SHARE = 0.5
 _PACE = 8  # messages that the usual length is averaged over
 _SIGNS = ".,;:!?*\"'`()[]"
 _WORD = 4  # letters; shorter words are in every message
+_DENSE = "\u0e00"  # the first letter of scripts in which one to three letters make a word
 
 
 class _Nag:
@@ -127,7 +128,7 @@ class Nagger:
                 nag.add(float(said.new_numbers > 0))
         elif nags:
             start = frozenset(word.strip(_SIGNS) for word in said.start)
-            words = frozenset(word for word in start if len(word) >= _WORD) or start
+            words = frozenset(w for w in start if len(w) >= _WORD or w >= _DENSE) or start
             for nag in nags:
                 nag.hear(words, said.words)
 

@@ -16,7 +16,7 @@ from mastwatch.signals.identity import (
     result_digest,
 )
 
-KEYS_KEPT = 128
+KEYS_KEPT = 112
 """Different calls that are remembered per conversation."""
 PENDING_KEPT = 32
 """Unanswered calls that are remembered per conversation."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from zlib import crc32
 
 from mastwatch.signals import text as texts
 from mastwatch.signals.phrases import (
     FAREWELL,
+    OVER,
     QUESTION,
     REPLAN,
     SETTLED,
@@ -24,17 +24,23 @@ CLOSING_CHARS = 250
 TAIL_CHARS = 240
 VERDICT_CHARS = 1000
 MAX_TOKENS = 8
-NUMBERS_KEPT = 256
-OUTCOME_NUMBERS = 64
 
 # An instruction names the token: 'reply "TERMINATE" when done', "end with DONE", "say <STOP>".
 _TOKEN = re.compile(
     r"(?:TERMINATE|[A-Z]{3,}(?:_[A-Z]+)+|DONE|FINISHED|COMPLETED?|STOP|EXIT"
     r"|\#{2,3}[A-Z]+\#{2,3}|<[A-Z][A-Z_]{2,20}>|\[[A-Z][A-Z_]{2,20}\])(?![A-Za-z])"
 )
+# A token of other scripts is quoted, and says in its own words that something is over.
+_QUOTED = re.compile(
+    "[“\"'‘「『【]"
+    "([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3][\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3 ]{1,11})"
+    "(?=[。！.!]?[”\"'’」』】])"
+)
+_DENIED = re.compile("[未没沒不]|ない|ません|안 |못")
 # The verb stands before it in the same sentence, or right behind: 「TERMINATE」と返信してください.
-_SAYS = re.compile(rf"(?i:{pattern('says')})[^.。\n]*\Z")
-_SAYS_AFTER = re.compile(rf"[\"'`”’」』）)]*\s?(?i:{pattern('says_after')})")
+# 请说 asks for a word, 请说明 for an explanation.
+_SAYS = re.compile(rf"(?i:{pattern('says')})(?!明)[^.。\n]*\Z")
+_SAYS_AFTER = re.compile(rf"[。！.!]?[\"'`”’」』】）)]*\s?(?i:{pattern('says_after')})")
 _SAYS_CHARS = 72  # before the token
 _INSTRUCTS = re.compile(pattern("instructs"), re.IGNORECASE)
 # \b, \f, \a, \v and escape, eaten by a string literal that should have been raw.
@@ -47,25 +53,32 @@ _ANSWER = re.compile(
 _FINAL_LINE = re.compile(r"(?:\*\*)?(?:FINAL ANSWER|<final_answer>)\W")
 _FINAL_STARTS = ("FINAL ANSWER", "**FINAL ANSWER", "<final_answer>", "**<final_answer>")
 _BLANK = re.compile(r"\\(?:text|mathrm|mbox|,|;|!|%|\$)|[\s{}$*`'\",]+|\.+$")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ENDS = "*_ \t\r\n"
+_STOPS = ".!。！"
 
 
 def mine_tokens(prompts: Iterable[str]) -> tuple[str, ...]:
     """Find the tokens that prompts tell agents to end with.
 
-    >>> mine_tokens(['Solve it. Reply "TERMINATE" when you are done.'])
-    ('TERMINATE',)
+    >>> mine_tokens(['Solve it. Reply "TERMINATE" when you are done.', "完成后回复“任务完成”。"])
+    ('TERMINATE', '任务完成')
     """
     found: dict[str, None] = {}
     for prompt in prompts:
         end, past = prompt[-8 * texts.TEXT_CAP :], 0
-        for match in _TOKEN.finditer(end):
+        for match in sorted((*_TOKEN.finditer(end), *_quoted(end)), key=re.Match.start):
             before = end[max(past, match.start() - _SAYS_CHARS) : match.start()]
             if _SAYS.search(before) or _SAYS_AFTER.match(end, match.end()):
-                found.setdefault(match.group())
+                found.setdefault(match.group(match.lastindex or 0))
                 past = match.end()
     return tuple(found)[:MAX_TOKENS]
+
+
+def _quoted(prompt: str) -> list[re.Match[str]]:
+    if prompt.isascii():
+        return []
+    quoted = _QUOTED.finditer(prompt)
+    return [m for m in quoted if OVER.within(m.group(1)) and not _DENIED.search(m.group(1))]
 
 
 def damaged(prompt: str) -> int:
@@ -91,12 +104,12 @@ def claimed_token(text: str, tokens: tuple[str, ...]) -> str:
     """
     # A claim stands at the end; looking there first spares searching the whole of most texts.
     tail = text[-TAIL_CHARS:].rstrip(_ENDS)
-    ends = tail.endswith(tokens) or tail.rstrip(".!").rstrip(_ENDS).endswith(tokens)
+    ends = tail.endswith(tokens) or tail.rstrip(_STOPS).rstrip(_ENDS).endswith(tokens)
     if not ends and "Warning:" not in tail:
         return "FINAL ANSWER" if _final_line(tail) else ""
     body = _NOISE.sub("", text).rstrip(_ENDS)
     for token in tokens:
-        for end in (body, body.rstrip(".!").rstrip(_ENDS)):
+        for end in (body, body.rstrip(_STOPS).rstrip(_ENDS)):
             if end.endswith(token) and _stands_alone(end[: -len(token)]):
                 return token
     return ""
@@ -154,7 +167,10 @@ def farewell(text: str) -> bool:
     """Whether a text is a short farewell that asks for nothing."""
     if not 0 < len(text) < CLOSING_CHARS or "?" in text or "？" in text:
         return False
-    return FAREWELL.within(text.casefold())
+    folded = text.casefold()
+    if text.isascii() and not FAREWELL.may_hold(folded):
+        return False
+    return FAREWELL.within(folded)
 
 
 def verdict(text: str) -> bool:
@@ -183,62 +199,3 @@ def settled(text: str) -> bool:
 def replan(text: str) -> bool:
     """Whether a text opens like a new plan."""
     return REPLAN.within(text[:40].casefold())
-
-
-class Numbers:
-    """The numbers a run has met, and those that its latest work gave.
-
-    Work is a tool's result, or a message with a number that is new. What the task gave is no
-    outcome of work. After ``NUMBERS_KEPT`` numbers all are forgotten.
-    """
-
-    __slots__ = ("_found", "_given", "_met")
-
-    def __init__(self) -> None:
-        self._met: set[int] = set()
-        self._given: set[int] = set()
-        self._found: set[int] = set()
-
-    def give(self, text: str) -> None:
-        """Take in the task."""
-        self._given = _numbers(text)
-        self._met |= self._given
-
-    def result(self, text: str) -> None:
-        """Take in what a tool gave."""
-        numbers = _numbers(text)
-        self._meet(numbers)
-        if numbers:
-            self._found = self._outcome(numbers)
-
-    def add(self, text: str) -> tuple[int, bool]:
-        """Take in a message; return how many numbers are new, and if the latest work's is there."""
-        numbers = _numbers(text)
-        known = not numbers.isdisjoint(self._found)
-        fresh = self._meet(numbers)
-        if fresh:
-            self._found = self._outcome(numbers)
-        return fresh, known
-
-    def _outcome(self, numbers: set[int]) -> set[int]:
-        # A whole table is nothing that somebody states again.
-        return numbers - self._given if len(numbers) <= OUTCOME_NUMBERS else set()
-
-    def _meet(self, numbers: set[int]) -> int:
-        met = self._met
-        before = len(met)
-        met |= numbers
-        fresh = len(met) - before
-        if len(met) > NUMBERS_KEPT:
-            met.clear()
-        return fresh
-
-
-def _numbers(text: str) -> set[int]:
-    found = set(_NUMBER.findall(text[: texts.TEXT_CAP]))
-    return {crc32((n if n.isdigit() else _canonical(n)).encode()) for n in found}
-
-
-def _canonical(number: str) -> str:
-    digits = number.replace(",", "")
-    return digits.rstrip("0").rstrip(".") if "." in digits else digits

@@ -44,7 +44,7 @@ class Call(NamedTuple):
         finishes: It ends the run (``final_answer``, ``complete_task``).
         argument_words: Hashes of the words of its arguments, at most 16.
         times: How often this key has been called before, 0 for the first time. Keys out of use
-            for 128 others are forgotten.
+            for 112 others are forgotten.
     """
 
     key: int

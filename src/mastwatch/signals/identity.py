@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from mastwatch.signals import text, vocabulary
 from mastwatch.signals.facts import ErrorClass
+from mastwatch.signals.phrases import FAILED, INFRA
 
 _VOLATILE_ARGUMENTS = frozenset(vocabulary.VOLATILE_ARGUMENTS.split())
 _HEAD, _TAIL = 3000, 1000
@@ -23,16 +24,15 @@ _VOLATILE = re.compile(
 )
 
 _TELLTALE = re.compile(r"\d|/tmp/|/folders/")  # no volatile token is without one of these
-_INFRA = re.compile(
-    r"\b429\b|\b50[0-4]\b|\b529\b|rate.?limit|time(?:d |-)?out|overloaded|"
-    r"connect(?:ion ?(?:error|refused|reset|aborted|closed)|error)|(?:service|temporarily) unavail",
-    re.IGNORECASE,
+_STATUS = re.compile(r"\b(?:429|50[0-4]|529)\b")
+_NONE = re.compile(r"""\w+["']?\s*:\s*(?:null|none|false|0|""|''|\[\]|\{\})\s*(?:[,}]|$)""")
+_REFUSED = re.compile(
+    r'"(?:status|status_?[cC]ode|http_?[sS]tatus)"\s*:\s*"?[45]\d\d\b'
+    r'|"code"\s*:\s*"?(?:429|50[0-4]|529)\b|"(?:success|ok)"\s*:\s*false'
 )
-_FAILED = re.compile(
-    r"""\s*(?:["'{\[]\s*)*(?:error|traceback|exception|failed|failure|fatal|exitcode: [1-9]|"""
-    r"""exit(?: code| status)? [1-9])\b""",
-    re.IGNORECASE,
-)
+_EXIT = re.compile(r"exit(?:code:| code| status)? [1-9]")
+_OPENS = "\"'{[ \t\r\n"  # before the first word of a result that is JSON, or quoted
+_HEAD_CHARS, _REASON_CHARS = 80, 200
 # LangGraph raises these to steer; they are hand-offs and pauses, not failures.
 _CONTROL_FLOW = ("ParentCommand", "GraphInterrupt", "GraphBubbleUp", "NodeInterrupt")
 
@@ -115,14 +115,34 @@ def _masked(part: str) -> str:
 
 
 def error_class(error: str | None, result: str | None) -> ErrorClass:
-    """Tell failures of the call from weather; logs that give no error are read by their text."""
+    """Tell failures of the call from weather; logs that give no error are read by their text.
+
+    >>> error_class(None, "Error: no such file"), error_class(None, '{"error": "请求超时"}')
+    ('error', 'infra')
+    >>> error_class(None, '{"error": null, "depth": 4}')
+    ''
+    """
     if error:
         if any(name in error for name in _CONTROL_FLOW):
             return ""
-        return "infra" if _INFRA.search(error) else "error"
-    if result and _FAILED.match(result[:80]):
-        return "infra" if _INFRA.search(result[:200]) else "error"
+        return _kind(error)
+    if result and _failed(result[:_HEAD_CHARS]):
+        return _kind(result[:_REASON_CHARS])
     return ""
+
+
+def _failed(head: str) -> bool:
+    if head.startswith("{") and _REFUSED.search(head):
+        return True
+    head = head.lstrip(_OPENS).casefold()
+    if FAILED.opens(head):
+        return not _NONE.match(head)
+    return head.startswith("exit") and bool(_EXIT.match(head))
+
+
+def _kind(reason: str) -> ErrorClass:
+    weather = _STATUS.search(reason) or INFRA.within(reason.casefold())
+    return "infra" if weather else "error"
 
 
 def is_mutating(tool: str, said: bool | None) -> bool:

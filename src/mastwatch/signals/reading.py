@@ -9,6 +9,7 @@ from mastwatch.signals import claims
 from mastwatch.signals import text as texts
 from mastwatch.signals.clusters import Clusters, Novelty
 from mastwatch.signals.facts import Call, Utterance
+from mastwatch.signals.numbers import Numbers
 
 NOVELTY_WORDS = 6
 TASK_WORDS = 12
@@ -34,7 +35,7 @@ class Reading:
         self.numeric = False
         self._clusters = Clusters()
         self._novelty = Novelty()
-        self._numbers = claims.Numbers()
+        self._numbers = Numbers()
         self._task: frozenset[tuple[str, str, str]] = frozenset()
         self._task_length = 0
         self._task_probes: list[str] = []

@@ -28,6 +28,10 @@ _SCRIPTS = {
 """Other scripts: only a text with such letters is searched for their phrases, and for English."""
 
 
+ascii_words = re.compile("[a-z'-]+").findall
+"""Words of a casefolded ASCII text."""
+
+
 def _load() -> dict[str, dict[str, Any]]:
     folder = sorted(files(__name__).iterdir(), key=lambda file: file.name)
     return {
@@ -60,7 +64,7 @@ class Phrases:
     (True, True)
     """
 
-    __slots__ = ("_ascii", "_by_head", "_english", "_every", "_latin", "_other")
+    __slots__ = ("_ascii", "_by_head", "_english", "_every", "_latin", "_other", "_words")
 
     def __init__(self, name: str) -> None:
         groups: dict[str, tuple[list[str], list[str]]] = {}
@@ -77,6 +81,8 @@ class Phrases:
         self._latin = made.pop("latin", _Group())
         self._other = tuple((_SCRIPTS[script].search, group) for script, group in made.items())
         self._every = tuple(p for _, lists in groups.items() for p in lists[1])
+        ascii_ones = (*self._english.phrases, *self._ascii.phrases)
+        self._words = frozenset(max(ascii_words(p), key=len, default=p) for p in ascii_ones)
         self._by_head: dict[str, list[str]] = {}  # their first two letters
         for phrase in self._every:
             self._by_head.setdefault(phrase[:2], []).append(phrase)
@@ -94,6 +100,10 @@ class Phrases:
                 if group.within(text):
                     return True
         return latin and (self._ascii.within(text) or self._latin.within(text))
+
+    def may_hold(self, text: str) -> bool:
+        """Whether a casefolded ASCII text has the longest word of a phrase, a third of the work."""
+        return not self._words.isdisjoint(ascii_words(text))
 
     def opens(self, text: str) -> bool:
         """Whether a casefolded text begins with one of the phrases, as whole words."""
@@ -151,7 +161,8 @@ def _unspaced(phrase: str) -> bool:
 
 
 def _ends(phrase: str, text: str) -> bool:
-    return _unspaced(phrase) or not text[len(phrase) : len(phrase) + 1].isalnum()
+    after = text[len(phrase) : len(phrase) + 1]
+    return _unspaced(phrase) or not (after.isalnum() or after == "_")
 
 
 FAREWELL = Phrases("farewell")
@@ -165,3 +176,6 @@ INTRODUCTION = Phrases("introduction")
 COURTESY = Phrases("courtesy")
 QUESTION = Phrases("question")
 LEADS = Phrases("leads")
+OVER = Phrases("over")
+FAILED = Phrases("failed")
+INFRA = Phrases("infra")
