@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import random
+import subprocess
+import sys
 from collections import deque
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -423,6 +427,47 @@ def test_own_events_are_checked_beside_the_corpus() -> None:
     assert [f.message_index for f in findings(own, Good)] == [1]
     check_detector(OwnRun, events=own, length=LENGTH)
     assert breaches(OwnRun) == ["it says nothing of any run: give events=… in which it speaks"]
+
+
+def test_state_that_only_the_own_run_fills_is_measured_over_it() -> None:
+    own = Script()
+    for _ in range(3):
+        own.call("fly", {}, None, agent="pilot", error="ToolNotFound")
+    with pytest.raises(AssertionError, match="of your run, over and over; 64 KiB are allowed"):
+        check_detector(Hoarder, events=own, length=20_000)
+
+
+class Hoarder(Good):
+    """Keeps every row of a pilot, who is in no run of the corpus.
+
+    Args:
+        times: Calls of unknown tools by the pilot.
+
+    Example:
+        >>> Hoarder().name
+        'good'
+
+    Source: this test.
+    """
+
+    def __init__(self, *, times: int = 2) -> None:
+        super().__init__(times=times)
+        self._rows: list[int] = []
+
+    def observe(self, event: Event, signals: Signals) -> Finding | Notice | None:
+        if getattr(event, "agent", "") != "pilot":
+            return None
+        self._rows.append(signals.index)
+        return super().observe(event, signals)
+
+
+def test_a_script_that_checks_its_own_class_starts_no_chain_of_processes(tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    good = inspect.getsource(sys.modules[__name__]).split("BAD:")[0]
+    script.write_text(good + "check_detector(Good, length=1_000)\n")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "runs when the module is imported: call it in a test" in done.stderr
 
 
 class OwnRun(Good):

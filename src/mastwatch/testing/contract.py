@@ -8,7 +8,7 @@ from mastwatch.detector import Detector
 from mastwatch.events import Event
 from mastwatch.testing import conduct, cost, form, fresh, speech
 from mastwatch.testing.corpus import Sample, corpus
-from mastwatch.testing.trial import Raised, Subject, apart
+from mastwatch.testing.trial import OWN, Raised, Subject, apart
 
 Check = Callable[[Subject], Iterable[str]]
 
@@ -41,7 +41,8 @@ def check_detector(
     a source); that it never raises, whatever is missing or odd; ignores unknown events; keeps runs
     apart; gives the same findings twice and in another process; changes neither events nor
     signals; says nothing of the text it saw; stays below its ceiling; names rows that there are,
-    and one episode per fault; is silent at warn on healthy runs; and is bounded in memory and time.
+    and one episode per fault; is silent at warn on healthy runs; and is bounded in memory and time,
+    also where your run goes on and on.
 
     Args:
         detector_class: The class, at the top level of an importable module.
@@ -55,9 +56,10 @@ def check_detector(
     Raises:
         AssertionError: It breaks the contract; the message lists every breach.
     """
+    fresh.refuse_to_nest()
     breaches = list(form.is_well_formed(detector_class))
     if form.works(detector_class):
-        own = [Sample("yours", tuple(events), healthy=False)] if events is not None else []
+        own = [Sample(OWN, tuple(events), healthy=False)] if events is not None else []
         samples = apart([*corpus(), *own])
         breaches += _breaches(Subject(detector_class, samples, budget, length))
     if breaches:

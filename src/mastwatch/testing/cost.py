@@ -7,8 +7,9 @@ import statistics
 import time
 import tracemalloc
 from collections import defaultdict
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count, islice
 
 from mastwatch.events import (
     Event,
@@ -16,14 +17,17 @@ from mastwatch.events import (
     MessageSent,
     ModelCalled,
     RequestMessage,
+    RunFinished,
     ToolCalled,
     ToolReturned,
 )
 from mastwatch.signals import Signals
-from mastwatch.testing.trial import Step, Subject, wants
+from mastwatch.testing.trial import OWN, Step, Subject, wants
 
 LENGTH = 100_000
 """Events of the run that memory is measured over."""
+OWN_SHARE = 5
+"""The author's own run is repeated for one such part of it."""
 GROWTH = 64 * 1024
 """Bytes by which detector and signals may grow after the first tenth of it."""
 BUDGET = 2.0
@@ -53,28 +57,45 @@ def endless() -> Iterator[Event]:
         row += 2
 
 
+def over_and_over(events: Sequence[Event]) -> Iterator[Event]:
+    """A run that never ends and always brings the same, in rows of their own."""
+    rows = 1 + max((getattr(event, "index", 0) for event in events), default=0)
+    for first in count(0, rows):
+        for event in (e for e in events if not isinstance(e, RunFinished)):
+            moved = {"index": first + event.index} if hasattr(event, "index") else {}
+            yield replace(event, id=None, **moved)
+
+
 def stays_bounded(subject: Subject) -> Iterator[str]:
     """Detector and signals hold no more at the end of a long run than early on."""
+    yield from _bounded(subject, endless(), subject.length, "a run")
+    for name, events, _ in subject.samples:
+        if name == OWN and any(wants(subject.make, event) for event in events):
+            length = subject.length // OWN_SHARE
+            yield from _bounded(subject, over_and_over(events), length, "your run, over and over")
+
+
+def _bounded(subject: Subject, run: Iterator[Event], length: int, what: str) -> Iterator[str]:
     traced = tracemalloc.is_tracing()
     if not traced:
         tracemalloc.start()
     try:
-        grown = _growth(subject)
+        grown = _growth(subject, run, length)
     finally:
         if not traced:
             tracemalloc.stop()
     if grown > GROWTH:
         yield (
-            f"it grows by {grown // 1024} KiB from event {subject.length // 10:,} to event "
-            f"{subject.length:,} of a run; {GROWTH // 1024} KiB are allowed: bound its state"
+            f"it grows by {grown // 1024} KiB from event {length // 10:,} to event {length:,} of "
+            f"{what}; {GROWTH // 1024} KiB are allowed: bound its state"
         )
 
 
-def _growth(subject: Subject) -> int:
+def _growth(subject: Subject, run: Iterator[Event], length: int) -> int:
     signals, detector = Signals("endless"), subject.make()
     early = _held()
-    for n, event in enumerate(islice(endless(), subject.length)):
-        if n == subject.length // 10:
+    for n, event in enumerate(islice(run, length)):
+        if n == length // 10:
             early = _held()
         signals.update(event)
         if wants(subject.make, event):

@@ -19,6 +19,7 @@ from mastwatch.detector import Detector
 from mastwatch.testing.trial import Subject, verdicts
 
 SECONDS = 120
+_INSIDE = "MASTWATCH_CHECKED_AFRESH"
 _CHILD = "from mastwatch.testing.fresh import main; main()"
 
 
@@ -35,13 +36,17 @@ def agrees_in_a_fresh_process(subject: Subject) -> Iterator[str]:
         return
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     path = os.pathsep.join(entry for entry in sys.path if entry)
-    done = subprocess.run(
-        [sys.executable, "-c", _CHILD],
-        input=parcel,
-        env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path},
-        capture_output=True,
-        timeout=SECONDS,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _CHILD],
+            input=parcel,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path, _INSIDE: "1"},
+            capture_output=True,
+            timeout=SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        yield f"it did not come to an end within {SECONDS} seconds in a fresh process"
+        return
     if done.returncode:
         reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         yield (
@@ -53,6 +58,16 @@ def agrees_in_a_fresh_process(subject: Subject) -> Iterator[str]:
             "it gives other findings in a fresh process: a key or an order rests on hash(), "
             "which Python salts anew in each process; use hashlib and sorted()"
         )
+
+
+def refuse_to_nest() -> None:
+    """A script that checks its own class would do so again in every fresh process it starts.
+
+    Raises:
+        RuntimeError: This is such a process.
+    """
+    if os.environ.get(_INSIDE):
+        raise RuntimeError("check_detector() runs when the module is imported: call it in a test")
 
 
 def _file(make: type[Detector]) -> str:

@@ -15,6 +15,9 @@ from mastwatch.findings import Finding, Notice
 from mastwatch.signals import Signals
 from mastwatch.testing.corpus import Sample
 
+OWN = "yours"
+"""Name of the sample that the author of a detector gives."""
+
 
 @dataclass(frozen=True)
 class Subject:
