@@ -205,9 +205,15 @@ def test_detect_takes_thresholds_and_the_choice_of_detectors(capsys, here) -> No
 
 def test_detect_says_problems_and_goes_on(capsys, here) -> None:
     (here / "log.jsonl").write_text(log("A") + "\n")
-    status, found, err = detect(capsys, "--config", "missing.toml")
+    (here / "broken.toml").write_text("[[rules\n")
+    status, found, err = detect(capsys, "--config", "broken.toml")
     assert (status, len(found)) == (0, 1)
-    assert "missing.toml cannot be read" in err[0]
+    assert "broken.toml cannot be read" in err[0]
+
+
+def test_detect_with_a_file_that_is_not_there_is_a_mistake(capsys, here) -> None:
+    (here / "log.jsonl").write_text(log("A") + "\n")
+    assert call(capsys, "detect", "log.jsonl", "--config", "missing.toml")[0] == 2
 
 
 def test_detect_takes_only_one_of_both_options(capsys) -> None:

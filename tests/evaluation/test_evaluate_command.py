@@ -47,6 +47,14 @@ class TestOwnFiles:
         assert (warn["tp"], warn["tn"], warn["kappa"]) == (12, 12, 1.0)
         assert out_md.read_text().startswith("# ")
 
+    def test_a_set_that_is_not_there_is_a_mistake(self, capsys, tmp_path):
+        path = write(tmp_path / "mine.jsonl", *labelled(4))
+        status, _, err = run(capsys, path, "--set", "mien")
+        assert (status, err[0].split(", composed")[0]) == (
+            2,
+            "mastwatch: mien is no set here; known: mine",
+        )
+
     def test_folders_modes_detectors_and_sets_choose(self, capsys, tmp_path):
         write(tmp_path / "one.jsonl", *labelled(4))
         write(tmp_path / "two.jsonl", *labelled(4))

@@ -248,3 +248,17 @@ def test_the_examples_of_the_page_run():
 def test_the_page_names_every_injector():
     page = (Path(__file__).parents[2] / "docs" / "fault-injection.md").read_text("utf-8")
     assert [name for name in INJECTORS if f"`{name}`" not in page] == []
+
+
+def test_code_of_the_page_runs():
+    page = Path(__file__).parents[2] / "docs" / "fault-injection.md"
+    first, own = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    shown: dict = {}
+    exec(first, shown)
+    assert shown["run"]["language"] == "zh"
+    assert shown["broken"]["injection"]["onset"] == shown["onset"]
+    try:
+        exec(own.replace("    ...", "    found = run"), shown)
+        assert shown["found"]["injection"]["injector"] == "swallowed_results"
+    finally:
+        INJECTORS.pop("swallowed_results", None)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mastwatch import taxonomy
-from mastwatch.commands import Commands
+from mastwatch.commands import Commands, evaluate_judge
 
 if TYPE_CHECKING:
     from mastwatch.evaluation.sources import Options
@@ -47,6 +47,7 @@ def add(commands: Commands) -> None:
     )
     _add_options(detectors)
     detectors.set_defaults(main=main)
+    evaluate_judge.add(words)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -140,6 +141,7 @@ def main(args: argparse.Namespace) -> int:
         return 2
     try:
         chosen = detectors(options.detectors)
+        _check_sets(options)
         _check_places(args)
     except ValueError as error:
         _say(str(error))
@@ -179,6 +181,16 @@ def _options(args: argparse.Namespace) -> Options:
         detectors=args.detectors,
         modes=args.mode,
     )
+
+
+def _check_sets(options: Options) -> None:
+    from mastwatch.evaluation import datasets
+
+    made = (datasets.COMPOSED, datasets.GENERATED, datasets.GENERATED_COMPOSED)
+    known = [*map(datasets.set_name, options.files), *made]
+    for name in options.sets:
+        if name not in known:
+            raise ValueError(f"{name} is no set here; known: {', '.join(known)}")
 
 
 def _check_places(args: argparse.Namespace) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -94,15 +94,29 @@ def _sets(runs: Sequence[Examined]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for name in dict.fromkeys(run.set for run in runs):
         members = [run for run in runs if run.set == name]
-        kinds = sorted({run.kind for run in members})
-        worth = "planted faults: the onset is certain" if kinds == ["injected"] else ""
-        if kinds == ["unusable"]:
-            worth = "never scored: its labels are marked unusable"
+        kinds = Counter(run.kind for run in members)
         rows.append(
             {"set": name, "runs": len(members), "messages": sum(run.messages for run in members)}
-            | {"kinds": kinds, "worth": datasets.WORTH.get(name, worth)}
+            | {"kinds": sorted(kinds), "worth": datasets.WORTH.get(name) or _worth(kinds)}
         )
     return rows
+
+
+def _worth(kinds: Counter[datasets.Kind]) -> str:
+    """What the runs of a set that we do not know say of themselves."""
+    if len(kinds) == 1:
+        return _WORTH[next(iter(kinds))]
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+
+
+_WORTH: Mapping[datasets.Kind, str] = {
+    "injected": "planted faults: the onset is certain",
+    "labelled": "labelled; by whom and how well, the file does not say",
+    "healthy": "successes without labels: the false-alarm denominator",
+    "failed": "failures without labels: no negatives",
+    "unlabelled": "no labels, no success: nothing to score",
+    "unusable": "never scored: its labels are marked unusable",
+}
 
 
 def _version() -> str:
