@@ -18,3 +18,11 @@ def traces() -> Path:
     if not folder:
         pytest.skip("recorded runs: MASTWATCH_TRACES is not set")
     return Path(folder)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_learned_of_models() -> None:
+    """What one test taught the process of a model server is not known to the next one."""
+    from mastwatch.judge import learned
+
+    learned.forget()

@@ -30,6 +30,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def coloured() -> bool:
+    """Whether a terminal is to be written to in colours."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
 def as_json(verdict: Finding | Notice) -> dict[str, Any]:
     """The object printed for a finding; a notice has no mode but a name."""
     shown: dict[str, Any] = {
@@ -76,8 +81,7 @@ class TerminalView:
 
     def __init__(self, stream: TextIO, colour: bool | None = None) -> None:
         self._stream = stream
-        dumb = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-        self._colour = not dumb if colour is None else colour
+        self._colour = coloured() if colour is None else colour
         self._runs = self._messages = self._flagged = 0
         self._modes: Counter[str] = Counter()
 

@@ -24,6 +24,8 @@ class SpanEventSink(Sink):
 
     def on_finding(self, finding: Finding) -> None:
         """Write a finding on its span, and as an evaluation of that span."""
+        if finding.source == "judge":
+            return  # the run's spans have ended, and its verdicts are evaluations already
         context = self._emitter.write_verdict(finding)
         self._evaluations.write(finding, context)
 

@@ -1,0 +1,121 @@
+"""``judge=``: finished runs that deserve it are judged, in a thread that starts with the first."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from mastwatch import _recording
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+    from mastwatch.judge.calibrate import Calibrations
+    from mastwatch.judge.settings import JudgeSettings
+    from mastwatch.judge.worker import Listener, WorkerThread
+    from mastwatch.settings import Settings
+    from mastwatch.sinks.metrics.judge import JudgeMetrics
+    from mastwatch.sinks.recorder import Recorder, Wanted
+    from mastwatch.spans.content import ContentPolicy
+    from mastwatch.spans.evaluation import EvaluationLog
+    from mastwatch.store import Trace
+    from mastwatch.watch import Watch
+
+_log = logging.getLogger("mastwatch")
+
+
+class Judging:
+    """Judges the runs that a recorder keeps.
+
+    Args:
+        watch: Its sinks hear of what the judge finds.
+        evaluations: Where verdicts are written.
+        content: Whether with words of the run.
+        registry: Where they are counted; nowhere if None.
+    """
+
+    def __init__(
+        self,
+        watch: Watch,
+        evaluations: EvaluationLog,
+        content: ContentPolicy,
+        registry: CollectorRegistry | None,
+    ) -> None:
+        self._watch = watch
+        self._evaluations = evaluations
+        self._content = content
+        self._registry = registry
+        self._metrics: JudgeMetrics | None = None
+        self._thread: WorkerThread | None = None
+
+    def start(self, settings: Settings, recorder: Recorder) -> None:
+        """Judge from now on; why that cannot be is said in the log, and runs are kept all the same.
+
+        Args:
+            settings: What was asked for.
+            recorder: Told which runs are to be judged.
+        """
+        # Imported when asked for: without a judge nobody pays for it.
+        from mastwatch.judge.assembly import calibrations_of, chosen_model, make_judge
+        from mastwatch.judge.configure import configured
+        from mastwatch.judge.worker import Worker, WorkerThread
+
+        store = _recording.open_store(settings)
+        try:
+            model, how = chosen_model(settings.judge, configured(settings.judge_options))
+            calibrations = calibrations_of(store.path)
+            make_judge(model, how, store)  # says now what would fail later
+        except (ValueError, TypeError) as error:
+            _log.warning("mastwatch: %s. Runs are kept, none is judged.", error)
+            return
+        if how.in_process:
+            listeners = self._listeners(calibrations)
+            self._thread = WorkerThread(
+                lambda: Worker(
+                    store,
+                    lambda: make_judge(model, how, store, calibrations),
+                    listeners,
+                    at_once=how.concurrency,
+                )
+            )
+        recorder.wants = _Wants(how, self._thread)
+
+    def close(self, timeout: float) -> bool:
+        """Stop; what is not judged stays in the store. Returns whether the thread has ended."""
+        done = self._thread is None or self._thread.close(timeout)
+        if self._metrics is not None:
+            self._metrics.close()
+            self._metrics = None
+        return done
+
+    def _listeners(self, calibrations: Calibrations) -> list[Listener]:
+        from mastwatch.sinks.verdicts import JudgeFindings, VerdictEvents
+
+        listeners: list[Listener] = [
+            VerdictEvents(self._evaluations, self._content),
+            JudgeFindings(self._watch.announce),
+        ]
+        if self._registry is not None:
+            from mastwatch.sinks.metrics.judge import JudgeMetrics
+            from mastwatch.sinks.prometheus import PrometheusInstruments
+
+            self._metrics = JudgeMetrics(PrometheusInstruments(self._registry), calibrations)
+            listeners.append(self._metrics)
+        return listeners
+
+
+class _Wants:
+    """Tells the recorder which runs are to be judged, and the thread that there is one."""
+
+    def __init__(self, settings: JudgeSettings, thread: WorkerThread | None) -> None:
+        self._settings = settings
+        self._thread = thread
+
+    def __call__(self, trace: Trace) -> Wanted:
+        from mastwatch.judge.triggers import trigger
+        from mastwatch.sinks.recorder import Wanted
+
+        why = trigger(trace, self._settings)
+        if self._thread is not None:
+            self._thread.wake()
+        return Wanted("judge", why) if why is not None else Wanted()
