@@ -77,3 +77,15 @@ def test_what_was_answered_is_still_there_after_looking_at_another_run(browser, 
         browser.evaluate("document.getElementById('run').dispatchEvent(new Event('change'))")
         checked = "document.querySelector('input[name=task_derailment]').checked"
         assert browser.evaluate(checked) is (number == 0)
+    assert browser.evaluate("unsaved") is True
+    browser.evaluate("unsaved = false")  # else the page would ask before it is left
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
+def test_nothing_is_cut_off_at_the_side(browser, page, width, height) -> None:
+    browser.screen(width, height)
+    browser.open(page)
+    for name in ("rows", "modes"):
+        wide = f"(e => e.scrollWidth > e.clientWidth)(document.getElementById('{name}'))"
+        assert browser.evaluate(wide) is False
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width

@@ -104,6 +104,12 @@ def test_labels_marked_unusable_are_never_scored():
     assert "never scored" in found["sets"][0]["worth"]
 
 
+def test_a_set_of_ones_own_says_what_its_runs_are_good_for():
+    healthy, bare = record("a", "x", success=True), record("b", "y")
+    assert score(bare)["sets"][0]["worth"] == "no labels, no success: nothing to score"
+    assert score(healthy, bare)["sets"][0]["worth"] == "1 healthy, 1 unlabelled"
+
+
 def planted(id, *texts, onset=2, earliest=3, mode="FM-1.5", target=True, control=False, **more):
     injection = {"mode": mode, "injector": "i", "params": {"k": 2}, "seed": 0}
     injection |= {"onset": onset, "earliest": earliest, "target": target}

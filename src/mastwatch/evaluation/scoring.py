@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -118,20 +118,28 @@ def kappa_interval(
     >>> kappa_interval(rows, "seed")
     (1.0, 1.0)
     """
+    found = [k for table in resampled(rows, seed, resamples) if (k := table.kappa) is not None]
+    return (quantile(found, 0.025), quantile(found, 0.975)) if found else None
+
+
+def resampled(
+    rows: Iterable[tuple[Hashable, bool, bool]], seed: str, resamples: int = RESAMPLES
+) -> Iterator[Confusion]:
+    """The tables of a bootstrap: as many groups as there are, drawn with replacement.
+
+    Args:
+        rows: (group, flagged, positive) of each run.
+        seed: Of the draws.
+        resamples: How many draws; none without rows.
+    """
     groups: dict[Hashable, Confusion] = {}
     for group, flagged, positive in rows:
         groups[group] = groups.get(group, Confusion()) + Confusion.of([(flagged, positive)])
     tables = [(g.tp, g.fp, g.fn, g.tn) for g in groups.values()]
     draw = random.Random(seed)
-    found: list[float] = []
     for _ in range(resamples if tables else 0):
         sample = draw.choices(tables, k=len(tables))
-        kappa = Confusion(*map(sum, zip(*sample, strict=True))).kappa
-        if kappa is not None:
-            found.append(kappa)
-    if not found:
-        return None
-    return quantile(found, 0.025), quantile(found, 0.975)
+        yield Confusion(*map(sum, zip(*sample, strict=True)))
 
 
 def quantile(values: Sequence[_T], share: float) -> float:

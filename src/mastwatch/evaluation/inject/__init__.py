@@ -25,9 +25,12 @@ True
 
 import mastwatch.evaluation.inject.cycles
 import mastwatch.evaluation.inject.history
+import mastwatch.evaluation.inject.misalignment
 import mastwatch.evaluation.inject.repetition
 import mastwatch.evaluation.inject.reset
-import mastwatch.evaluation.inject.termination  # noqa: F401 - each registers its injectors
+import mastwatch.evaluation.inject.specification
+import mastwatch.evaluation.inject.termination
+import mastwatch.evaluation.inject.verification  # noqa: F401 - each registers its injectors
 from mastwatch.evaluation.inject.healthy import is_host
 from mastwatch.evaluation.inject.injector import (
     INJECTORS,
@@ -46,9 +49,11 @@ from mastwatch.evaluation.inject.records import (
     flat,
     say,
 )
+from mastwatch.evaluation.inject.semantic import SEMANTIC
 
 __all__ = [
     "INJECTORS",
+    "SEMANTIC",
     "Host",
     "Injector",
     "Message",
