@@ -64,9 +64,9 @@ def _find(report: Report, section: str, **wanted: object) -> list[Mapping[str, A
     return [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
 
 
-def _silver(group: str, view: str, cell: str) -> Callable[[Report], Reached]:
+def _silver(group: str, view: str, cell: str, rule: str) -> Callable[[Report], Reached]:
     def reached(report: Report) -> Reached:
-        rows = _find(report, "agreement", group=group, view=view, mode="FM-1.5", rule="warn")
+        rows = _find(report, "agreement", group=group, view=view, mode="FM-1.5", rule=rule)
         return rows[0].get(cell) if rows else None
 
     return reached
@@ -138,12 +138,18 @@ def _ledger(report: Report) -> Reached:
 _TAU = "tau-bench tool-calling"
 # fmt: off
 TARGETS: tuple[Target, ...] = (
+    Target("turn-cap set, first half, all: kappa at suspect", ">=", 0.60,
+           _silver("all", _HALF, "kappa", "suspect"), "FM-1.5"),
     Target("turn-cap set, first half, all: kappa at warn", ">=", 0.60,
-           _silver("all", _HALF, "kappa"), "FM-1.5"),
+           _silver("all", _HALF, "kappa", "warn"), "FM-1.5"),
+    Target("turn-cap set, first half, group chats: kappa at suspect", ">=", 0.45,
+           _silver("group", _HALF, "kappa", "suspect"), "FM-1.5"),
     Target("turn-cap set, first half, group chats: kappa at warn", ">=", 0.45,
-           _silver("group", _HALF, "kappa"), "FM-1.5"),
+           _silver("group", _HALF, "kappa", "warn"), "FM-1.5"),
+    Target("turn-cap set, matched prefix: negatives flagged at suspect", "<=", 2,
+           _silver("all", _PREFIX, "fp", "suspect"), "FM-1.5"),
     Target("turn-cap set, matched prefix: negatives flagged at warn", "<=", 2,
-           _silver("all", _PREFIX, "fp"), "FM-1.5"),
+           _silver("all", _PREFIX, "fp", "warn"), "FM-1.5"),
     Target("overrun delay, two agents: median at warn", "<=", 4, _overrun("two agents"), "FM-1.5"),
     Target("overrun delay, group chats: median at warn", "<=", 8, _overrun("group"), "FM-1.5"),
     Target("planted repetition: recall at warn", ">=", 0.97, _planted("FM-1.3", "warn"), "FM-1.3"),
