@@ -1,28 +1,25 @@
-"""Stop a run that repeats itself, with a callback and an exception of your own.
+"""Stop a run that goes nowhere, and hear of it, in a few lines.
 
 Run it with ``python app.py`` (needs ``mastwatch[autogen]``). Two AG2 agents would thank each other
-forty times; the app ends their chat when mastwatch is sure that it goes nowhere.
+forty times. mastwatch ends their chat when it is sure that it goes nowhere: the chat returns as any
+other, with its transcript. With ``python app.py --dry-run`` it only counts what it would have done.
 """
+
+import argparse
+import asyncio
 
 from autogen import ConversableAgent
 
 import mastwatch
 
 
-class GoesNowhere(Exception):
-    """The chat was stopped on a finding."""
-
-
 def main() -> None:
-    mastwatch.instrument()
-    sure: list[mastwatch.Finding] = []
-    mastwatch.on_finding(lambda f: f.severity >= mastwatch.Severity.WARN and sure.append(f))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dry-run", action="store_true", help="end nothing, only count")
+    dry_run = parser.parse_args().dry_run
 
-    def stop_if_sure(recipient, messages=None, sender=None, config=None):
-        if sure:
-            finding = sure[0]
-            raise GoesNowhere(f"{finding.mode} at row {finding.message_index}")
-        return False, None  # let the agent answer as it would
+    mastwatch.instrument(actions=[{"mode": "FM-1.5", "action": "halt", "dry_run": dry_run}])
+    mastwatch.on_finding(tell)
 
     host, guest = (
         ConversableAgent(name, llm_config=False, default_auto_reply=line, human_input_mode="NEVER")
@@ -31,11 +28,16 @@ def main() -> None:
             ("guest", "The pleasure was all mine, thank you for the kind words!"),
         )
     )
-    guest.register_reply([ConversableAgent, None], stop_if_sure, position=0)
-    try:
-        host.initiate_chat(guest, message="We are done, thank you!", max_turns=40, silent=True)
-    except GoesNowhere as reason:
-        print(f"stopped: {reason}")
+    result = host.initiate_chat(guest, message="We are done, thank you!", max_turns=40, silent=True)
+    mastwatch.flush()
+    print(f"{len(result.chat_history)} messages")
+
+
+async def tell(finding: mastwatch.Finding) -> None:
+    """Where you would write to a ticket system: nobody waits for it."""
+    await asyncio.sleep(0)
+    if finding.severity is mastwatch.Severity.ALERT:
+        print(f"{finding.mode} at message {finding.message_index}")
 
 
 if __name__ == "__main__":

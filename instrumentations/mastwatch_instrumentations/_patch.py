@@ -1,7 +1,8 @@
 """Wrap a library's methods so that they can be observed, and let go of them again.
 
 A hook never changes what it observes: ``begin`` prepares (guarded), the host's call runs bare, the
-frame that ``begin`` returned records what came of it (guarded).
+frame that ``begin`` returned records what came of it (guarded). The exceptions are those the host
+asked for with ``actions=``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,20 @@ class Frame(Protocol):
         """Record what was raised; it goes on to the caller as it is."""
 
 
-Begin: TypeAlias = Callable[[Any, tuple[Any, ...], dict[str, Any]], Frame | None]
+class Instead:
+    """What a call gives without being made: the host lets us act, and its run is to end.
+
+    Args:
+        result: What its caller gets.
+    """
+
+    __slots__ = ("result",)
+
+    def __init__(self, result: Any) -> None:
+        self.result = result
+
+
+Begin: TypeAlias = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Frame | Instead | None"]
 """Opens the frame of a call, or says None: nothing to see here."""
 
 
@@ -46,6 +60,8 @@ def around(where: str, begin: Begin) -> Hook:
             frame = begin(instance, args, kwargs)
         if frame is None:
             return call(*args, **kwargs)
+        if isinstance(frame, Instead):
+            return frame.result
         try:
             with _Attached(where, frame):
                 result = call(*args, **kwargs)
@@ -74,6 +90,8 @@ def around_async(where: str, begin: Begin) -> Hook:
             frame = begin(instance, args, kwargs)
         if frame is None:
             return await call(*args, **kwargs)
+        if isinstance(frame, Instead):
+            return frame.result
         try:
             with _Attached(where, frame):
                 result = await call(*args, **kwargs)

@@ -59,6 +59,17 @@ class Instrumentor:
         """Detach; harmless when not installed."""
         raise NotImplementedError
 
+    def intervene(self) -> tuple[str, ...]:
+        """Get ready to act on runs: to carry out what ``emitter.interventions`` orders.
+
+        Called at most once, after ``install``, and only where the host lets us act: a hook that
+        serves nothing else is put in place here.
+
+        Returns:
+            What it can do to its runs: ``halt``, ``nudge``.
+        """
+        return ()
+
     def hooks(self) -> dict[str, bool]:
         """Each hook's name and whether it is in place, for ``mastwatch_hook_status``."""
         return {}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mastwatch import guard
-from mastwatch_instrumentations._patch import Patches, after, around, around_async
+from mastwatch_instrumentations._patch import Instead, Patches, after, around, around_async
 
 
 class Note:
@@ -133,3 +133,26 @@ def test_no_room_on_the_stack_for_our_own_error_is_no_error_of_the_hosts(
     patches.wrap(base, "reply", after("test", full))
     assert base().reply("hi") == "HI"
     patches.undo()
+
+
+def test_a_call_can_be_answered_instead_of_being_made() -> None:
+    calls: list[str] = []
+
+    class Agent:
+        def reply(self, text: str) -> str:
+            calls.append(text)
+            return text
+
+        async def a_reply(self, text: str) -> str:
+            calls.append(text)
+            return text
+
+    patches = Patches()
+    patches.wrap(Agent, "reply", around("test", lambda *_: Instead(None)))
+    patches.wrap(Agent, "a_reply", around_async("test", lambda *_: Instead(None)))
+    agent = Agent()
+    assert agent.reply("one") is None
+    assert asyncio.run(agent.a_reply("two")) is None
+    assert calls == []
+    patches.undo()
+    assert agent.reply("three") == "three"

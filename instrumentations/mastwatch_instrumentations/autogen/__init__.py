@@ -17,6 +17,10 @@ what an agent tells itself in the middle of a turn.
 Where AG2's own tracing (``autogen.opentelemetry``) is on for one of a chat's agents, or
 OpenInference has instrumented AG2, Events flow but the spans stay theirs.
 
+Where the host lets mastwatch act (``actions=``): a halted chat ends as one whose agent gives no
+reply, and returns its transcript; a nudge is added to what the next model is sent, signed
+``mastwatch``, and stands in no agent's history.
+
 Versions: autogen 0.14, ag2 0.9 to 0.14, pyautogen 0.9. Nothing to configure.
 """
 
@@ -93,6 +97,10 @@ class AutoGenInstrumentor(Instrumentor):
         self._patches = Patches()
         hooks.install(self._patches)
         self._status = hooks.status
+
+    def intervene(self) -> tuple[str, ...]:
+        """Nothing to prepare: the hooks in place look for orders."""
+        return "halt", "nudge"
 
     def uninstall(self) -> None:
         """Make the hooks inert and unwrap what is still on top."""

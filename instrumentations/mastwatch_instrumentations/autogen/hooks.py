@@ -12,6 +12,7 @@ from mastwatch_instrumentations._patch import (
     Call,
     Frame,
     Hook,
+    Instead,
     Patches,
     after,
     after_async,
@@ -19,6 +20,7 @@ from mastwatch_instrumentations._patch import (
     around,
     around_async,
 )
+from mastwatch_instrumentations.autogen.brake import Brake
 from mastwatch_instrumentations.autogen.calls import Models, Question, Tools
 from mastwatch_instrumentations.autogen.reading import TOOL_EXECUTORS
 from mastwatch_instrumentations.autogen.tracker import Tracker
@@ -35,6 +37,7 @@ class Hooks:
         self._library = tracker.library
         self._models = Models(tracker)
         self._tools = Tools(tracker)
+        self._brake = Brake(tracker)
         self.status: dict[str, bool] = {}
 
     def install(self, patches: Patches) -> None:
@@ -65,14 +68,22 @@ class Hooks:
             (
                 agent,
                 "_generate_oai_reply_from_client",
-                around("autogen.model", self._models.reply),
+                self._brake.nudged(around("autogen.model", self._models.reply)),
             ),
             (self._library.wrapper, "create", around("autogen.model", self._models.create)),
             (agent, "get_human_input", around("autogen.human", self._human)),
             (agent, "a_get_human_input", around_async("autogen.human", self._human)),
             (agent, "clear_history", around("autogen.clear", self._clear)),
-            (group, "select_speaker", after("autogen.speaker", self._selected)),
-            (group, "a_select_speaker", after_async("autogen.speaker", self._selected)),
+            (
+                group,
+                "select_speaker",
+                self._brake.unless_halted(after("autogen.speaker", self._selected)),
+            ),
+            (
+                group,
+                "a_select_speaker",
+                self._brake.unless_halted(after_async("autogen.speaker", self._selected)),
+            ),
             (manager, "resume", around(replay, lambda *_: Quiet())),
             (manager, "a_resume", around_async(replay, lambda *_: Quiet())),
             # The constructor, not the streams' ``send``: apps bring their own streams.
@@ -90,7 +101,11 @@ class Hooks:
             agent, recipient, message, argument(args, kwargs, 4, "max_turns")
         )
 
-    def _turn(self, agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Frame | None:
+    def _turn(
+        self, agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Frame | Instead | None:
+        if self._brake.stops(agent):
+            return Instead(None)  # an agent that gives no reply is how AG2's chats end
         messages = argument(args, kwargs, 0, "messages")
         return self._tracker.open_turn(agent, messages, argument(args, kwargs, 1, "sender"))
 

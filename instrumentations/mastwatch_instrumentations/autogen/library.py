@@ -34,6 +34,7 @@ class Library:
     stream: Any
     responses: tuple[type, ...]
     termination: type | None
+    nobody: type[Exception] | None
 
     def is_manager(self, agent: object) -> bool:
         """Whether an agent runs a group chat."""
@@ -90,6 +91,7 @@ def load() -> Library:
         stream=_find("autogen.io.base", "IOStream"),
         responses=tuple(found for found in responses if found is not None),
         termination=_find("autogen.events.agent_events", "TerminationEvent"),
+        nobody=_find("autogen.exception_utils", "NoEligibleSpeakerError"),
     )
 
 

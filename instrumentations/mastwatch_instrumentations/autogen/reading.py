@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from mastwatch.events import MessageKind, RequestMessage, Role, ToolRequest
+from mastwatch.interventions import SPEAKER
 
 TOOL_EXECUTORS = frozenset({"_Group_Tool_Executor", "_Swarm_Tool_Executor"})
 """Agents of a group pattern that run tools for others; no speakers."""
@@ -133,6 +134,8 @@ def request_messages(messages: Sequence[Mapping[str, Any]]) -> tuple[RequestMess
     """Return a snapshot of a model request, tool responses unrolled as AG2 sends them."""
     found: list[RequestMessage] = []
     for message in messages:
+        if message.get("name") == SPEAKER:
+            continue  # a nudge of ours is said once, and no part of the history
         responses = message.get("tool_responses") or ()
         found.extend(_request_message(response) for response in responses)
         if not responses or message.get("role") != "tool":

@@ -30,7 +30,12 @@ class LangChainInstrumentor(Instrumentor):
     own, as does a model that a node calls in a bare thread pool. On Python 3.10
     LangChain loses who calls in async nodes; the present task tells it instead.
 
-    Nothing is patched: one handler joins every callback manager by a configure hook, so graphs
+    Where the host lets mastwatch act (``actions=``), ``BaseChatModel`` and the graphs' loop are
+    patched too. A halted graph stops after its present step by its ``RunControl``: its caller gets
+    ``GraphDrained`` with ``transcript``, and the state is in the checkpoint. Where a model is asked
+    all the same, ``RunHalted`` is raised. A nudge is added to what the next model is sent.
+
+    Else nothing is patched: one handler joins every callback manager by a configure hook, so graphs
     made earlier, apps that pass no callbacks, and bare threads are seen as well.
     """
 
@@ -65,6 +70,12 @@ class LangChainInstrumentor(Instrumentor):
         # The *default* is what reaches bare threads and pools; a value set here would not.
         self._hook = ContextVar("mastwatch_langchain", default=self._handler)
         register_configure_hook(self._hook, inheritable=True)
+
+    def intervene(self) -> tuple[str, ...]:
+        """Patch what callbacks cannot do: a model's call, the beginning of a graph's loop."""
+        if self._handler is not None:
+            self._handler.intervene()
+        return "halt", "nudge"
 
     def uninstall(self) -> None:
         """Make the handler inert, close the runs it still has open, withdraw the hook."""

@@ -13,6 +13,7 @@ from langchain_core.outputs import LLMResult
 from mastwatch.guard import guard
 from mastwatch.spans.emit import Emitter
 from mastwatch_instrumentations.langchain import parents
+from mastwatch_instrumentations.langchain.brake import Brake
 from mastwatch_instrumentations.langchain.calls import Calls
 from mastwatch_instrumentations.langchain.chains import Chains
 from mastwatch_instrumentations.langchain.outcomes import Ending
@@ -38,6 +39,7 @@ class MastwatchHandler(BaseCallbackHandler):
         self._emitter = emitter
         self._chains = Chains(emitter, self.store)
         self._calls = Calls(emitter, self.store, self._chains)
+        self._brake: Brake | None = None
 
     # An app that copies its config copies the handlers in it: there is only one of us.
     def __copy__(self) -> MastwatchHandler:
@@ -51,9 +53,18 @@ class MastwatchHandler(BaseCallbackHandler):
 
     def close(self) -> None:
         """Close the runs still open, as unknown: nobody will tell how they end."""
+        if self._brake is not None:
+            self._brake.remove()
         for session in self.store.sessions():
             with guard("langchain.close"):
                 self._chains.close(session, Ending("unknown", "uninstrumented"))
+
+    def intervene(self) -> None:
+        """Get ready to end runs and to speak in them."""
+        interventions = self._emitter.interventions
+        if self._brake is None and interventions is not None:
+            self._brake = Brake(self._emitter, self.store, interventions)
+            self._brake.attach()
 
     def _watching(self) -> bool:
         return self.active and not self._emitter.suppressed()
@@ -75,6 +86,8 @@ class MastwatchHandler(BaseCallbackHandler):
         """Begin a run, a node or a chain inside one."""
         with guard("langchain.chain_start"):
             if self._watching():
+                if self._brake is not None:
+                    self._brake.attach()
                 name, caller = _name(serialized, kwargs), parents.caller(parent_run_id)
                 self._chains.begin(run_id, caller, name, tags, metadata or {}, inputs)
                 parents.began(run_id)
@@ -93,6 +106,8 @@ class MastwatchHandler(BaseCallbackHandler):
             step = self._step(run_id)
             if step is not None:
                 _ended(step)
+                if self._brake is not None:
+                    self._brake.ended(step, error)
                 self._chains.fail(step, error)
 
     def on_chat_model_start(

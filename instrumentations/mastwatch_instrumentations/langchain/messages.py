@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.outputs import LLMResult
 
 from mastwatch.events import RequestMessage, Role, ToolRequest
+from mastwatch.interventions import SPEAKER
 
 MAX_DEPTH = 8
 MAX_ITEMS = 200
@@ -81,6 +82,7 @@ def request_of(messages: Sequence[BaseMessage]) -> tuple[RequestMessage, ...]:
             role=_ROLES.get(message.type, "user"), content=text_of(message), name=message.name or ""
         )
         for message in messages
+        if message.name != SPEAKER  # a nudge of ours is said once, and no part of the history
     )
 
 

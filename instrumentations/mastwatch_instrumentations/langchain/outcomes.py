@@ -7,6 +7,7 @@ import concurrent.futures
 from typing import NamedTuple
 
 from mastwatch.events import Outcome
+from mastwatch.interventions import RunHalted
 from mastwatch_instrumentations.langchain.messages import langgraph
 
 _CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError, KeyboardInterrupt)
@@ -29,6 +30,8 @@ def ending_of(error: BaseException | None) -> Ending:
         return Ending("limit", str(error).split(" without", 1)[0][:80])
     if isinstance(error, langgraph("errors", "GraphInterrupt")):
         return Ending("paused", "interrupt")
+    if isinstance(error, RunHalted):
+        return Ending("cancelled", error.reason)
     if isinstance(error, langgraph("errors", "GraphDrained")):
         return Ending("cancelled", "drained")
     if isinstance(error, GeneratorExit):
@@ -45,5 +48,5 @@ def real_error(error: BaseException | None) -> BaseException | None:
 
     Within a run a graph that hit its limit has failed its caller; for the root it is an outcome.
     """
-    control_flow = (GeneratorExit, *_CANCELLED, langgraph("errors", "GraphBubbleUp"))
+    control_flow = (GeneratorExit, RunHalted, *_CANCELLED, langgraph("errors", "GraphBubbleUp"))
     return None if isinstance(error, control_flow) else error

@@ -56,6 +56,7 @@ class Step:
         first_speaker: Latest step of this graph in which a node spoke, and which did so first.
         sent_by: Who sent control to this node, until somebody speaks in it.
         replay: What this node had done before it was interrupted.
+        control: LangGraph's ``RunControl`` of this graph, where the host lets us act.
     """
 
     run_id: UUID
@@ -87,6 +88,7 @@ class Step:
     used: dict[str, bool] = field(default_factory=dict)
     key: str = ""
     replay: Replay | None = None
+    control: Any = None
 
     def above(self) -> Iterator[Step]:
         """Yield this step and those around it, innermost first."""
