@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mastwatch.settings import CAPTURE_VARIABLE, Settings, load
@@ -26,7 +28,7 @@ def test_the_table_of_pyproject_counts_where_there_is_no_file_of_ours(tmp_path) 
     [
         ("MASTWATCH_PROMETHEUS_PORT", "ninety", "MASTWATCH_PROMETHEUS_PORT"),
         ("MASTWATCH_PROMETHEUS_PORT", "70000", "0 to 65535"),
-        ("MASTWATCH_METRICS", "carbon", "prometheus or none"),
+        ("MASTWATCH_METRICS", "carbon", "prometheus, otlp, both or none"),
         ("MASTWATCH_CAPTURE_CONTENT", "perhaps", "true or false"),
         ("MASTWATCH_METRIC_LABELS", "a,b,c,d,e", "at most 4"),
     ],
@@ -39,6 +41,18 @@ def test_a_value_that_cannot_be_read_is_reported_and_the_default_counts(
     assert part in settings.problems[0]
 
 
+@pytest.mark.parametrize(
+    ("raw", "read"),
+    [
+        (True, "1"), (False, ""), ("true", "true"), ("off", ""), ("0", ""), ("runs.sqlite",) * 2,
+        (Path("a/b"), "a/b"),
+    ],
+)  # fmt: skip
+def test_a_switch_is_a_word_or_a_path(tmp_path, raw, read) -> None:
+    environ = {"MASTWATCH_STORE": "/elsewhere"}
+    assert load({"store": raw}, environ=environ, directory=tmp_path).store == read
+
+
 def test_a_broken_file_is_reported(tmp_path) -> None:
     (tmp_path / "mastwatch.toml").write_text("release = ")
     assert "mastwatch.toml" in load({}, environ={}, directory=tmp_path).problems[0]
@@ -47,6 +61,13 @@ def test_a_broken_file_is_reported(tmp_path) -> None:
 def test_an_unknown_key_in_the_file_is_reported(tmp_path) -> None:
     (tmp_path / "mastwatch.toml").write_text("relase = '1'\n")
     assert "relase" in load({}, environ={}, directory=tmp_path).problems[0]
+
+
+def test_a_number_that_is_none_is_told_in_words(tmp_path) -> None:
+    (tmp_path / "mastwatch.toml").write_text("run_idle_timeout = 'soon'\nmax_runs = []\n")
+    problems = load({}, environ={}, directory=tmp_path).problems
+    assert any("run_idle_timeout: expected a number, not 'soon'" in told for told in problems)
+    assert any("max_runs: expected a whole number, not []" in told for told in problems)
 
 
 def test_an_unknown_keyword_is_the_callers_mistake() -> None:

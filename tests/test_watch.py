@@ -222,6 +222,21 @@ def test_a_paused_run_waits_and_goes_on() -> None:
     assert len(w.runs.active()) == 1
 
 
+def test_a_second_conversation_of_a_run_is_watched_anew() -> None:
+    w = watch()
+    start = RunStarted(run_id="r", framework="custom", id="start")
+    w.publish(start)
+    first = [said(0, "again"), said(1, "again!")]
+    found = [f for event in first for f in w.publish(event)]
+    assert levels(found) == ["suspect", "warn"]
+    w.publish(start)  # reported twice
+    assert levels(w.publish(said(2, "and again"))) == ["alert"]
+    w.publish(RunStarted(run_id="r", framework="custom", id="second start"))
+    (anew,) = w.publish(said(3, "again"))
+    assert anew.severity is Severity.SUSPECT
+    assert anew.episode != found[0].episode
+
+
 def test_idle_runs_end_as_unknown_at_the_next_start() -> None:
     clock = [0.0]
     recorder = Recorder()

@@ -6,7 +6,7 @@ tool call and flags MAST failure modes while the run is still going.
 
 from typing import TYPE_CHECKING
 
-from mastwatch._instrument import flush, instrument, on_finding, uninstrument
+from mastwatch._instrument import flush, halt, instrument, on_finding, uninstrument
 from mastwatch.allowances import allow
 from mastwatch.detector import Detector
 from mastwatch.findings import Finding, Notice, Severity
@@ -15,6 +15,7 @@ from mastwatch.manual import message, outcome, run, tool
 
 if TYPE_CHECKING:
     from mastwatch._handle import Handle
+    from mastwatch.interventions import RunHalted
 
 __all__ = [
     "Detector",
@@ -23,9 +24,11 @@ __all__ = [
     "Handle",
     "Instrumentor",
     "Notice",
+    "RunHalted",
     "Severity",
     "allow",
     "flush",
+    "halt",
     "instrument",
     "message",
     "on_finding",
@@ -42,6 +45,10 @@ def __getattr__(name: str) -> object:
         from mastwatch._handle import Handle
 
         return Handle
+    if name == "RunHalted":
+        from mastwatch.interventions import RunHalted
+
+        return RunHalted
     if name == "__version__":
         from importlib import metadata
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from mastwatch import guard, registry
-from mastwatch._imports import ImportHook
+from mastwatch import _judging, _recording
+from mastwatch._acting import Acting
+from mastwatch._frameworks import Frameworks
 from mastwatch.guard import guard as guarded
-from mastwatch.instrumentor import DidNotEnable
+from mastwatch.policy import Policy, configured
+from mastwatch.registry import DETECTORS, INSTRUMENTATIONS, select
 from mastwatch.runs import Runs
-from mastwatch.sinks.actions import CallbackSink
 from mastwatch.sinks.log import LogSink
 from mastwatch.sinks.span_event import SpanEventSink
 from mastwatch.spans import semconv
 from mastwatch.spans.content import ContentPolicy
 from mastwatch.spans.emit import Emitter
 from mastwatch.spans.evaluation import EvaluationLog
-from mastwatch.spans.provider import Providers, version
+from mastwatch.spans.provider import Providers
 from mastwatch.watch import Watch
 
 if TYPE_CHECKING:
@@ -26,10 +29,11 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
+    from mastwatch._metrics import Metrics
     from mastwatch.detector import Detector
     from mastwatch.instrumentor import Instrumentor
     from mastwatch.settings import Settings
-    from mastwatch.sinks.prometheus import MetricsServer, PrometheusSink
+    from mastwatch.sinks.recorder import Recorder
     from mastwatch.watch import Sink
 
 _log = logging.getLogger("mastwatch")
@@ -48,8 +52,9 @@ class Handle:
         settings: What was asked for.
         watch: The meeting point of events and sinks.
         emitter: The API that instrumentors use.
+        acting: What is done on findings.
         enabled: Names of the instrumentors that are in place by now.
-        metrics_url: Where ``/metrics`` is served, or None.
+        recorder: Keeps finished runs, where ``store=`` or ``judge=`` ask for it.
     """
 
     def __init__(
@@ -61,16 +66,17 @@ class Handle:
     ) -> None:
         self.settings = settings
         self.enabled: list[str] = []
-        self.metrics_url: str | None = None
+        self.recorder: Recorder | None = None
         self._registry = registry
         self._on_undo = on_undo
-        self._instrumentors: list[Instrumentor] = []
-        self._hook = ImportHook()
-        self._metrics: PrometheusSink | None = None
-        self._server: MetricsServer | None = None
-        self._detectors = _choose_detectors(settings.detectors)
+        self._metrics: Metrics | None = None
+        self._judging: _judging.Judging | None = None
+        self._detectors: list[type[Detector]] = select(DETECTORS, settings.detectors)
         runs = Runs(settings.max_runs, settings.run_idle_timeout)
-        self.watch = Watch(self._detectors, runs=runs)
+        self._policy: Policy | None = None
+        with guarded("policy"):
+            self._policy = configured(settings, self._detectors)
+        self.watch = Watch(self._detectors, runs=runs, policy=self._policy)
         self.providers = Providers(settings.flush_timeout, self.watch.drop)
         self.emitter = Emitter(
             self.watch,
@@ -78,98 +84,64 @@ class Handle:
             ContentPolicy(settings.capture_content, redact),
             _run_attributes(settings),
         )
-        self.callbacks = CallbackSink()
         for sink in (
             SpanEventSink(self.emitter, EvaluationLog(self.providers.logger)),
             LogSink(),
-            self.callbacks,
         ):
             self.watch.add_sink(sink)
+        self.acting = Acting(settings, self.watch, self.emitter)
+        by_name = settings.frameworks is not None
+        self._frameworks = Frameworks(self.emitter, by_name, self._enabled)
 
     def install(self) -> None:
         """Set everything up; called once, by ``instrument()``."""
-        for problem in self.settings.problems:
+        unusable = self._policy.problems if self._policy is not None else ()
+        for problem in (*self.settings.problems, *unusable, *self.acting.problems):
             _log.warning("mastwatch: %s", problem)
-        for name in ("judge", "store"):
-            if getattr(self.settings, name):
-                _log.warning("mastwatch: %s= is not in this release; nothing is kept", name)
-        chosen = _choose_instrumentors(self.settings.frameworks)
-        if self.settings.metrics == "prometheus":
+        atexit.register(self._exit)
+        chosen = select(INSTRUMENTATIONS, self.settings.frameworks)
+        if self.settings.metrics != "none":
             with guarded("metrics"):
                 self._start_metrics([f for kind in chosen for f in kind.frameworks or (kind.name,)])
+        if _recording.wanted(self.settings):
+            with guarded("store"):
+                self.recorder = _recording.start(self.settings, self.watch, self.emitter.content)
+        if self.settings.judge and self.recorder is not None:
+            with guarded("judge"):
+                self._start_judge(self.recorder)
         for kind in chosen:
             with guarded(f"install.{kind.name}"):
-                self._arrange(kind)
+                self._frameworks.arrange(kind)
+
+    def _start_judge(self, recorder: Recorder) -> None:
+        self._judging = _judging.Judging(
+            self.watch,
+            EvaluationLog(self.providers.logger),
+            self.emitter.content,
+            self._metrics.registry if self._metrics is not None else None,
+        )
+        self._judging.start(self.settings, recorder)
 
     def _start_metrics(self, frameworks: list[str]) -> None:
         # Imported when wanted: an app with metrics="none" needs no prometheus_client.
-        from mastwatch.sinks.prometheus import MetricsServer, PrometheusSink
+        from mastwatch._metrics import Metrics
 
         modes = sorted({detector.mode for detector in self._detectors})
-        sink = PrometheusSink(
-            self.watch.runs,
-            frameworks=frameworks,
-            modes=modes,
-            version=version(),
-            registry=self._registry,
-            run_labels=self.settings.metric_labels,
-            constants=_label_constants(self.settings),
-        )
-        self._metrics = sink
-        self.watch.add_sink(sink)
-        guard.add_observer(sink.on_internal_error)
-        if self._registry is not None or self.settings.prometheus_port == 0:
-            return
-        host, port = self.settings.prometheus_host, self.settings.prometheus_port
-        try:
-            self._server = MetricsServer(host, port, sink.registry)
-        except OSError as error:
-            _log.warning(
-                "mastwatch: no /metrics: cannot bind %s, ports %d to %d (%s). Set "
-                "MASTWATCH_PROMETHEUS_PORT, or 0 to serve none.",
-                host,
-                port,
-                port + 9,
-                error.strerror,
-            )
-            return
-        self.metrics_url = self._server.url
-        level = logging.WARNING if self._server.port != port else logging.INFO
-        _log.log(level, "mastwatch: metrics on %s", self.metrics_url)
+        self._metrics = Metrics(self.settings, self.watch, self._registry, frameworks, modes)
+        self._metrics.sink.expect_actions(self.acting.kinds())
+        self._metrics.start()
 
-    def _arrange(self, kind: type[Instrumentor]) -> None:
-        by_name = self.settings.frameworks is not None
-        if not kind.present():
-            level = logging.WARNING if by_name else logging.DEBUG
-            _log.log(level, "mastwatch: %s is not installed here", kind.library)
-            return
-        if problem := kind.too_old():
-            _log.warning("mastwatch: %s; it is not watched", problem)
-            return
-        self._hook.when_imported(
-            kind.trigger or kind.library, lambda: self._guarded_enable(kind, by_name)
-        )
+    @property
+    def metrics_url(self) -> str | None:
+        """Where ``/metrics`` is served, or None."""
+        return self._metrics.url if self._metrics is not None else None
 
-    def _guarded_enable(self, kind: type[Instrumentor], by_name: bool) -> None:
-        with guarded(f"install.{kind.name}"):
-            self._enable(kind, by_name)
-
-    def _enable(self, kind: type[Instrumentor], by_name: bool) -> None:
-        instrumentor = kind()
-        try:
-            instrumentor.install(self.emitter)
-        except DidNotEnable as error:
-            level = logging.WARNING if by_name else logging.DEBUG
-            _log.log(level, "mastwatch: %s is not instrumented: %s", kind.name, error)
-            return
-        except Exception:
-            instrumentor.uninstall()  # what it had attached before it failed
-            raise
-        self._instrumentors.append(instrumentor)
-        self.enabled.append(kind.name)
+    def _enabled(self, instrumentor: Instrumentor) -> None:
+        self.acting.enabled(instrumentor)
+        self.enabled.append(instrumentor.name)
         if self._metrics is not None:
             for hook, in_place in instrumentor.hooks().items():
-                self._metrics.set_hook(kind.name, hook, in_place)
+                self._metrics.sink.set_hook(instrumentor.name, hook, in_place)
 
     def add_sink(self, sink: Sink) -> None:
         """Tell a sink of your own of every event, finding and notice."""
@@ -179,33 +151,74 @@ class Handle:
         """Stop telling it."""
         self.watch.remove_sink(sink)
 
-    def report_outcome(self, success: bool | None, source: str) -> None:
-        """Count an outcome the host reported."""
+    def report_outcome(
+        self,
+        run_id: str | None,
+        source: str,
+        *,
+        success: bool | None,
+        score: float | None = None,
+        expected: str | None = None,
+        comment: str | None = None,
+    ) -> None:
+        """Count an outcome the host reported, and keep it with its run."""
         if self._metrics is not None:
             label = "unknown" if success is None else str(success).lower()
-            self._metrics.on_outcome(label, source)
+            self._metrics.sink.on_outcome(label, source)
+        if self.recorder is not None and run_id:
+            self.recorder.outcome(
+                run_id, success=success, score=score, expected=expected, comment=comment
+            )
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Write finished runs to the store, tell webhooks, and export what is queued.
+
+        Args:
+            timeout: Longest wait in seconds; the setting ``flush_timeout`` by default.
+
+        Returns:
+            Whether everything was out in time.
+        """
+        timeout = self.settings.flush_timeout if timeout is None else timeout
+        deadline = time.monotonic() + timeout
+        written = self.recorder is None or self.recorder.flush(timeout)
+        told = self.acting.flush(max(0.0, deadline - time.monotonic()))
+        pushed = self._metrics is None or self._metrics.flush(deadline - time.monotonic())
+        exported = self.providers.flush(max(0.0, deadline - time.monotonic()))
+        return written and told and pushed and exported
+
+    def _exit(self) -> None:
+        """Once, at the end of the process: all of it within the flush time-out."""
+        deadline = time.monotonic() + self.settings.flush_timeout
+        if self.recorder is not None:
+            self.recorder.flush(self.settings.flush_timeout)
+        if self._judging is not None:
+            self._judging.close(max(0.0, deadline - time.monotonic()))
+        self.acting.close(max(0.0, deadline - time.monotonic()))
+        if self._metrics is not None:
+            self._metrics.exit(deadline - time.monotonic())
+        self.providers.flush(max(0.0, deadline - time.monotonic()))
 
     def uninstrument(self) -> None:
         """Undo everything, once: hooks, import hook, metrics, port, providers."""
         if not self._on_undo(self):
             return
+        self._frameworks.undo()
+        atexit.unregister(self._exit)
         with guarded("uninstrument"):
-            self._hook.remove()
-        for instrumentor in reversed(self._instrumentors):
-            with guarded(f"uninstrument.{instrumentor.name}"):
-                instrumentor.uninstall()
+            if self._judging is not None:
+                self._judging.close(self.settings.flush_timeout)
         with guarded("uninstrument"):
-            self._stop_metrics()
+            if self.recorder is not None:
+                self.remove_sink(self.recorder)
+                self.recorder.close(self.settings.flush_timeout)
+        with guarded("uninstrument"):
+            self.acting.close(self.settings.flush_timeout)
+        with guarded("uninstrument"):
+            if self._metrics is not None:
+                self._metrics.close()
         with guarded("uninstrument"):
             self.providers.close()
-
-    def _stop_metrics(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            self.metrics_url = None
-        if self._metrics is not None:
-            guard.remove_observer(self._metrics.on_internal_error)
-            self._metrics.close()
 
     def __enter__(self) -> Handle:
         return self
@@ -222,34 +235,3 @@ class Handle:
 def _run_attributes(settings: Settings) -> dict[str, str]:
     said = {semconv.RELEASE: settings.release, semconv.ENVIRONMENT: settings.environment}
     return {key: value for key, value in said.items() if value}
-
-
-def _label_constants(settings: Settings) -> dict[str, str]:
-    return {"release": settings.release, "environment": settings.environment}
-
-
-def _choose_detectors(names: tuple[str, ...] | None) -> list[type[Detector]]:
-    return _choose(registry.plugins(registry.DETECTORS), names, "detector")
-
-
-def _choose_instrumentors(names: tuple[str, ...] | None) -> list[type[Instrumentor]]:
-    return _choose(registry.plugins(registry.INSTRUMENTATIONS), names, "framework")
-
-
-def _choose(found: Iterable[Any], names: tuple[str, ...] | None, what: str) -> list[type[Any]]:
-    chosen = []
-    known = []
-    for plugin in found:
-        known.append(plugin.name)
-        if names is not None and plugin.name not in names:
-            continue
-        if plugin.loaded is None:
-            _log.warning("mastwatch: %s %s: %s", what, plugin.name, plugin.problem)
-        else:
-            chosen.append(plugin.loaded)
-    for name in names or ():
-        if name not in known:
-            _log.warning(
-                "mastwatch: there is no %s %r; known: %s", what, name, ", ".join(known) or "none"
-            )
-    return chosen

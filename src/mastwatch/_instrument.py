@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
+
+from mastwatch.guard import guard
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
     from mastwatch._handle import Handle
     from mastwatch.findings import Finding
+    from mastwatch.interventions import Intervention
 
 _log = logging.getLogger("mastwatch")
 _lock = threading.RLock()  # protects _handle: instrument() and uninstrument() exclude each other
@@ -23,14 +26,15 @@ def instrument(
     *,
     frameworks: Iterable[str] | None = None,
     detectors: Iterable[str] | None = None,
-    judge: str | bool | None = None,
+    judge: Any = None,
     store: str | os.PathLike[str] | bool | None = None,
-    metrics: Literal["prometheus", "none"] | None = None,
+    metrics: Literal["prometheus", "otlp", "both", "none"] | None = None,
     release: str | None = None,
     environment: str | None = None,
     metric_labels: Iterable[str] | None = None,
     registry: CollectorRegistry | None = None,
     redact: Callable[[str], str] | None = None,
+    actions: Mapping[str, Any] | Sequence[Mapping[str, Any] | Intervention] | None = None,
     **more: Any,
 ) -> Handle:
     """Watch the agents of this process from now on, those made before included.
@@ -41,14 +45,18 @@ def instrument(
     Args:
         frameworks: Names of instrumentors, ``["autogen"]``; all that apply by default.
         detectors: Names of detectors, ``["step_repetition"]``; all by default.
-        judge: Not in this release; asking for it is said once in the log.
+        judge: Judge finished runs: True, the name of a model, a table of the judge's settings, or
+            a model (a function, a LangChain chat model). They are kept in the store, too.
         store: Keep finished runs: a file, or True for ``$XDG_STATE_HOME/mastwatch/runs.sqlite``.
-        metrics: ``"prometheus"`` serves ``/metrics`` on 127.0.0.1:9464; ``"none"`` counts nothing.
+        metrics: ``"prometheus"`` serves ``/metrics`` on 127.0.0.1:9464; ``"otlp"`` exports the same
+            with OpenTelemetry; ``"both"``; ``"none"`` counts nothing.
         release: Your release, on every run's span.
         environment: Your environment, on every run's span.
         metric_labels: Names of run tags that become metric labels; at most 4.
         registry: A prometheus_client registry of yours; then you serve it, we open no port.
         redact: Applied to every text before it leaves the process.
+        actions: What is done on findings: the table ``[actions]``, or a list of interventions
+            alone, ``[{"mode": "FM-1.3", "action": "halt"}]``.
         **more: Any other setting of ``mastwatch.settings.Settings`` (``prometheus_port=0``,
             ``thresholds={...}``, ``rules=[...]``, ...).
 
@@ -68,6 +76,7 @@ def instrument(
         "release": release,
         "environment": environment,
         "metric_labels": metric_labels,
+        "actions": actions,
         **more,
     }
     with _lock:
@@ -105,12 +114,34 @@ def on_finding(callback: Callable[[Finding], object]) -> None:
     """Call ``callback(finding)`` for each finding, in the thread where it fired.
 
     Args:
-        callback: Quick, please: the agent waits for it. Its errors are caught and counted.
+        callback: Quick, please: the agent waits for it. A coroutine function is not waited for: it
+            runs on the loop of that thread, else on one in the background. Errors are caught and
+            counted.
     """
     if _handle is None:
         _log.warning("mastwatch.on_finding() before mastwatch.instrument() has no effect")
         return
-    _handle.callbacks.add(callback)
+    _handle.acting.callbacks.add(callback)
+
+
+def halt(run_id: str | None = None, *, reason: str = "") -> None:
+    """End a run, as an intervention would; its framework ends it at its next step.
+
+    Args:
+        run_id: Which run, ``finding.run_id`` in a callback; the current one by default. A run that
+            is over is left alone.
+        reason: Why; it stands on the run's span and in ``RunHalted``, so no text of messages.
+    """
+    if _handle is None:
+        return
+    if run_id is None:
+        scope = _handle.emitter.current()
+        run_id = scope.run.id if scope is not None else None
+    if run_id is None:
+        _log.warning("mastwatch.halt() outside a run needs run_id=")
+        return
+    with guard("halt"):
+        _handle.acting.allow().halt(run_id, reason)
 
 
 def flush(timeout: float | None = None) -> bool:

@@ -8,7 +8,18 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from mastwatch.commands import demo, detect, doctor, plugins, run
+from mastwatch.commands import (
+    config,
+    dashboards,
+    demo,
+    detect,
+    doctor,
+    evaluate,
+    judge,
+    plugins,
+    run,
+    store,
+)
 
 _EXAMPLES = """\
 examples:
@@ -16,6 +27,7 @@ examples:
   mastwatch run uvicorn app:app        the same for any program
   mastwatch detect runs.jsonl.gz       findings of recorded runs
   mastwatch detect logs/ --fail-on warn
+  mastwatch judge runs.jsonl --dry-run what judging them with a model would cost
   mastwatch doctor                     what is instrumented here, and what is not
 """
 _INTERRUPTED = 130
@@ -33,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
-        status = _dispatch(argv)
+        status = _dispatch(judge.words(argv))
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -69,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"mastwatch {_version()}")
     commands = parser.add_subparsers(dest="command", metavar="command", title="commands")
-    for module in (run, detect, demo, plugins, doctor):
+    for module in (run, detect, judge, evaluate, demo, plugins, config, doctor, store, dashboards):
         module.add(commands)
     return parser
 

@@ -40,7 +40,7 @@ class Episodes:
         for key, episode in list(self._open.items()):
             episode.quiet += 1
             if episode.quiet > REARM_AFTER:
-                del self._open[key]
+                self._open.pop(key, None)  # another thread may have let all count anew
 
     def reset(self) -> None:
         """A person spoke: what follows counts anew."""

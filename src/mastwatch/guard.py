@@ -17,6 +17,8 @@ from types import TracebackType
 
 _log = logging.getLogger("mastwatch")
 _lock = threading.Lock()  # protects _counts and _observers
+if hasattr(os, "register_at_fork"):  # a thread of the parent may have held it
+    os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
 _counts: Counter[str] = Counter()
 _observers: list[Callable[[str], None]] = []
 

@@ -1,6 +1,7 @@
 """For home-grown agents: say what happens, in a few calls, and be watched like any framework.
 
-All of it is inert until ``mastwatch.instrument()`` was called, and none of it raises into the host.
+All of it is inert until ``mastwatch.instrument()`` was called, and none of it raises into the host,
+unless the host lets mastwatch halt runs: then ``message`` and ``tool`` raise ``RunHalted``.
 """
 
 from __future__ import annotations
@@ -125,16 +126,21 @@ def message(
 
     Returns:
         Its row of the transcript, from 0; None outside a run.
+
+    Raises:
+        RunHalted: The host let mastwatch halt runs, and this one is to end.
     """
+    scope: Scope | None = None
+    index: int | None = None
     with guard("manual.message"):
         scope = _scope("message")
-        if scope is None:
-            return None
-        recipients = (to,) if isinstance(to, str) else tuple(to)
-        return scope.run.message(
-            sender, text, recipients=recipients, role=role, kind=kind, carriers=(scope,)
-        )
-    return None
+        if scope is not None:
+            recipients = (to,) if isinstance(to, str) else tuple(to)
+            index = scope.run.message(
+                sender, text, recipients=recipients, role=role, kind=kind, carriers=(scope,)
+            )
+    _end_if_halted(scope)
+    return index
 
 
 class ToolHandle:
@@ -160,6 +166,8 @@ class ToolHandle:
         with guard("manual.tool"):
             self._stack.close()
         self._finish(error)
+        if error is None and self._call is not None:
+            _end_if_halted(self._call)
 
     def _finish(self, error: BaseException | str | None) -> None:
         if self._call is None:
@@ -194,9 +202,11 @@ def tool(
 
     Raises:
         TypeError: A keyword other than ``result`` and ``error``.
+        RunHalted: The host let mastwatch halt runs, and this one is to end.
     """
     if set(result) - {"result", "error"}:
         raise TypeError(f"tool() takes result= or error=, not {', '.join(sorted(result))}")
+    scope: Scope | None = None
     call: ToolCall | None = None
     with guard("manual.tool"):
         scope = _scope("tool")
@@ -208,6 +218,7 @@ def tool(
     if result:
         handle.result = result.get("result")
         handle._finish(result.get("error"))
+    _end_if_halted(scope, handle)
     return handle
 
 
@@ -251,6 +262,16 @@ def _scope(what: str) -> Scope | None:
     if scope is None:
         _say_once(what, "outside `with mastwatch.run(...)` is not recorded")
     return scope
+
+
+def _end_if_halted(scope: Scope | None, begun: ToolHandle | None = None) -> None:
+    """Raise RunHalted where this run is to end; a tool that has not run yet does not run."""
+    interventions = scope.run.emitter.interventions if scope is not None else None
+    if scope is None or interventions is None or not interventions.halting(scope.run.id):
+        return
+    if begun is not None:
+        begun._finish("RunHalted")  # nothing, where it is over already
+    raise interventions.end(scope.run.id)
 
 
 def _say_once(what: str, problem: str) -> None:

@@ -6,12 +6,12 @@ waits for a person: it is neither idle nor finished until it is resumed or evict
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from mastwatch import forks
 from mastwatch.detector import Detector
 from mastwatch.episodes import Episodes
 from mastwatch.events import Event, Outcome, RunStarted
@@ -113,9 +113,14 @@ class Runs:
         self._max_runs = max_runs
         self._idle_timeout = idle_timeout
         self._clock = clock
-        self._lock = threading.Lock()  # protects the two maps, not the states in them
+        self._lock = forks.lock()  # protects the two maps, not the states in them
         self._states: OrderedDict[str, RunState] = OrderedDict()  # least recent first
         self._finished: OrderedDict[str, RunSummary] = OrderedDict()
+        forks.remake(self)
+
+    def after_fork(self) -> None:
+        """The runs that go on are the parent's to finish."""
+        self._states.clear()
 
     def touch(self, event: Event) -> RunState | None:
         """The state of the event's run, made if it is new; None when the run has ended."""
@@ -155,6 +160,11 @@ class Runs:
             self._finished[state.run_id] = summary
             while len(self._finished) > MAX_FINISHED:
                 self._finished.popitem(last=False)
+
+    def state(self, run_id: str) -> RunState | None:
+        """What is known of a run that has not finished."""
+        with self._lock:
+            return self._states.get(run_id)
 
     def summary(self, run_id: str) -> RunSummary | None:
         """What is kept of a finished run."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
+from mastwatch import forks
 from mastwatch.allowances import allowance_for, open_allowances
 from mastwatch.detector import Detector
 from mastwatch.duplicates import MAX_SEEN_IDS, is_duplicate
@@ -56,7 +56,7 @@ class Watch:
         self._plan: Plan = [(factory, None) for factory in detectors]
         self._policy = policy
         self._sinks = tuple(sinks)
-        self._sinks_lock = threading.Lock()  # protects the swap of _sinks
+        self._sinks_lock = forks.lock()  # protects the swap of _sinks
         self._events = 0
         self.runs = runs or Runs()
         self.duplicates = 0

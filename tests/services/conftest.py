@@ -16,6 +16,7 @@ from pathlib import Path
 import grpc
 import pytest
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2, logs_service_pb2_grpc
+from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2, metrics_service_pb2_grpc
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2, trace_service_pb2_grpc
 
 
@@ -44,17 +45,25 @@ def wait_until(ready: Callable[[], bool], what: str, seconds: float = 30) -> Non
     pytest.fail(f"{what} did not come in {seconds} s")
 
 
-class Sink(trace_service_pb2_grpc.TraceServiceServicer, logs_service_pb2_grpc.LogsServiceServicer):
+class Sink(
+    trace_service_pb2_grpc.TraceServiceServicer,
+    metrics_service_pb2_grpc.MetricsServiceServicer,
+    logs_service_pb2_grpc.LogsServiceServicer,
+):
     """Keeps what an OTLP client sends."""
 
     def __init__(self) -> None:
-        self.spans, self.logs = [], []
+        self.spans, self.logs, self.metrics = [], [], []
 
     def Export(self, request, context):
         if isinstance(request, trace_service_pb2.ExportTraceServiceRequest):
             for group in request.resource_spans:
                 self.spans += [s for scope in group.scope_spans for s in scope.spans]
             return trace_service_pb2.ExportTraceServiceResponse()
+        if isinstance(request, metrics_service_pb2.ExportMetricsServiceRequest):
+            for group in request.resource_metrics:
+                self.metrics += [m for scope in group.scope_metrics for m in scope.metrics]
+            return metrics_service_pb2.ExportMetricsServiceResponse()
         for group in request.resource_logs:
             self.logs += [r for scope in group.scope_logs for r in scope.log_records]
         return logs_service_pb2.ExportLogsServiceResponse()
@@ -65,6 +74,7 @@ def sink() -> Iterator[tuple[Sink, int]]:
     """An OTLP gRPC receiver at the far end of the collector."""
     server, kept, port = grpc.server(futures.ThreadPoolExecutor(2)), Sink(), free_port()
     trace_service_pb2_grpc.add_TraceServiceServicer_to_server(kept, server)
+    metrics_service_pb2_grpc.add_MetricsServiceServicer_to_server(kept, server)
     logs_service_pb2_grpc.add_LogsServiceServicer_to_server(kept, server)
     server.add_insecure_port(f"127.0.0.1:{port}")
     server.start()
@@ -110,20 +120,22 @@ def _listens(port: int) -> bool:
 
 
 @pytest.fixture
-def prometheus(tmp_path) -> Iterator[Callable[[int], str]]:
-    """Starts a real Prometheus that scrapes a port each second; gives its URL."""
+def prometheus(tmp_path) -> Iterator[Callable[[int | Path], str]]:
+    """Starts a real Prometheus that scrapes a port, or a folder's targets, each second."""
     if shutil.which("prometheus") is None:
         missing("prometheus")
     processes = []
 
-    def start(target: int) -> str:
+    def start(target: int | Path) -> str:
+        where = (
+            f"file_sd_configs: [{{files: ['{target}/*.json'], refresh_interval: 1s}}]"
+            if isinstance(target, Path)
+            else f"static_configs: [{{targets: ['127.0.0.1:{target}']}}]"
+        )
         port = free_port()
         config = tmp_path / "prometheus.yml"
         config.write_text(
-            "global: {scrape_interval: 1s}\n"
-            "scrape_configs:\n"
-            "  - job_name: app\n"
-            f"    static_configs: [{{targets: ['127.0.0.1:{target}']}}]\n"
+            f"global: {{scrape_interval: 1s}}\nscrape_configs:\n  - job_name: app\n    {where}\n"
         )
         log = (tmp_path / "prometheus.log").open("w")
         command = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,24 @@ from mastwatch.sinks.verdicts import JudgeFindings, VerdictEvents
 from mastwatch.spans.content import ContentPolicy
 from mastwatch.spans.evaluation import EvaluationLog
 from mastwatch.store import Evidence, Report, Usage, Verdict
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_counts_from_0() -> None:
+    registry = CollectorRegistry()
+    metrics = JudgeMetrics(PrometheusInstruments(registry))
+    metrics.on_report(REPORT, TRACE)
+    name, labels = "mastwatch_judge_verdicts_total", {"mode": "FM-1.3", "verdict": "present"}
+    child = os.fork()
+    if not child:
+        began = registry.get_sample_value(name, labels)
+        metrics.on_report(REPORT, TRACE)
+        os._exit(10 * int(began) + int(registry.get_sample_value(name, labels)))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    assert registry.get_sample_value(name, labels) == 1.0
+    metrics.close()
+
 
 TRACE = trace(trace_id="0af7651916cd43dd8448eb211c80319c", span_id="b7ad6b7169203331")
 WHY = "The clerk announces one search twice."

@@ -130,7 +130,7 @@ def metrics() -> Iterator[Check]:
 
     chosen = settings.load()
     host, port = chosen.prometheus_host, chosen.prometheus_port
-    if chosen.metrics != "prometheus" or port == 0:
+    if chosen.metrics not in ("prometheus", "both") or port == 0:
         yield Check("metrics", "info", "no /metrics is served (settings)")
         return
     free = next((p for p in range(port, min(port + _PORTS, 65_536)) if _free(host, p)), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,13 +80,28 @@ def describe(
     plain = [name for name in NAMES if name not in ("thresholds", "rules")]
     return {
         "settings": {
-            name: {"value": getattr(settings, name), "from": settings.origin(name)}
+            name: {"value": _open(getattr(settings, name)), "from": settings.origin(name)}
             for name in plain
         },
         "detectors": {kind.name: _detector(kind, policy) for kind in kinds},
         "rules": [_rule(rule, today) for rule in policy.rules],
-        "problems": [*settings.problems, *policy.problems],
+        "problems": [*settings.problems, *policy.problems, *_actions_problems(settings)],
     }
+
+
+def _actions_problems(settings: Settings) -> tuple[str, ...]:
+    from mastwatch.sinks.actions import read_actions
+
+    return read_actions(settings.actions, settings.origin("actions")).problems
+
+
+def _open(value: Any) -> Any:
+    """A setting as it may be shown: without the addresses and keys of webhooks."""
+    from mastwatch.sinks.actions.settings import HIDDEN
+
+    if isinstance(value, Mapping):
+        return {k: "(hidden)" if k in HIDDEN else _open(v) for k, v in value.items()}
+    return [_open(one) for one in value] if isinstance(value, list) else value
 
 
 def _detector(kind: type[Detector], policy: Policy) -> dict[str, Any]:

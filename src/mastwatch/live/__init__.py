@@ -55,7 +55,9 @@ class Painter(Protocol):
 class Watched(Protocol):
     """What the view needs of a handle."""
 
-    metrics_url: str | None
+    @property
+    def metrics_url(self) -> str | None:
+        """Where ``/metrics`` is served, or None."""
 
     def add_sink(self, sink: Sink) -> None:
         """Tell it of everything from now on."""

@@ -9,7 +9,7 @@ host.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from mastwatch.settings.sources import (
     from_directory,
     from_environment,
     from_file,
+    judge_apart,
 )
 
 __all__ = ["CAPTURE_VARIABLE", "CONFIG_VARIABLE", "DEFAULT", "NAMES", "Settings", "load"]
@@ -37,30 +38,36 @@ class Settings:
     Attributes:
         frameworks: Names of instrumentors to use; None for all that apply.
         detectors: Names of detectors to run; None for all.
-        judge: Judge finished runs (a later release); off unless asked for.
+        judge: Judge finished runs: a word for yes, a model's name, or a model; off unless asked
+            for.
+        judge_options: How (the table ``[judge]``); ``mastwatch.judge.configure`` reads them.
         store: Keep finished runs: a file, or a word for yes for the default one; off unless asked
             for.
         store_max_days: Runs are forgotten so many days after they were stored; 0 for never.
         store_max_mb: Bound of the store in MB, the oldest runs are forgotten first; 0 for none.
-        metrics: ``prometheus`` or ``none``.
+        metrics: ``prometheus``, ``otlp``, ``both`` or ``none``.
         release: The host's release, on every run's span.
         environment: The host's environment (``production``), on every run's span.
         metric_labels: Names of run tags to add as metric labels; at most 4.
         prometheus_host: Where ``/metrics`` is served.
         prometheus_port: Its port; 0 serves none; a taken one is tried up to +9.
+        prometheus_sd_dir: A folder in which each process announces its port to Prometheus.
         flush_timeout: Longest that the process's exit waits for exports, in seconds.
         capture_content: Export message text on spans.
         run_idle_timeout: A run without an event for so many seconds is closed as ``unknown``.
         max_runs: Runs watched at once; beyond that the longest idle one is closed.
         thresholds: Parameters of detectors, by the detector's name or its mode.
         rules: What holds for some findings only, as written; ``mastwatch.policy`` reads them.
+        actions: What is done on findings (webhooks, interventions), as written;
+            ``mastwatch.sinks.actions`` reads it.
         origins: Where each setting that is no default was written.
         problems: What could not be read, one sentence each.
     """
 
     frameworks: tuple[str, ...] | None = None
     detectors: tuple[str, ...] | None = None
-    judge: str = ""
+    judge: Any = ""
+    judge_options: Mapping[str, Any] = field(default_factory=dict)
     store: str = ""
     store_max_days: float = 30.0
     store_max_mb: float = 1_024.0
@@ -70,12 +77,14 @@ class Settings:
     metric_labels: tuple[str, ...] = ()
     prometheus_host: str = "127.0.0.1"
     prometheus_port: int = 9464
+    prometheus_sd_dir: str = ""
     flush_timeout: float = 2.0
     capture_content: bool = False
     run_idle_timeout: float = 3_600.0
     max_runs: int = 1_024
     thresholds: Mapping[str, Any] = field(default_factory=dict)
     rules: tuple[Any, ...] = ()
+    actions: Mapping[str, Any] = field(default_factory=dict)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
 
@@ -119,7 +128,7 @@ def load(
     if file is None and environ.get(CONFIG_VARIABLE):
         file = Path(environ[CONFIG_VARIABLE])
     layers = [
-        Layer("instrument({}=)", given),
+        Layer("instrument({}=)", judge_apart(given, asked=True)),
         from_environment(environ),
         from_file(file, problems) if file else from_directory(directory or _here(), problems),
     ]
@@ -137,7 +146,17 @@ def load(
                 continue
             origins[name] = layer.where(name)
             break
+    if "judge_options" in values:  # the one setting whose sources add up, name by name
+        values["judge_options"] = _together(layers)
     return Settings(**values, origins=origins, problems=tuple(problems))
+
+
+def _together(layers: Sequence[Layer]) -> dict[str, Any]:
+    together: dict[str, Any] = {}
+    for layer in reversed(layers):
+        options = layer.values.get("judge_options")
+        together |= options if isinstance(options, Mapping) else {}
+    return together
 
 
 def _here() -> Path:

@@ -42,6 +42,11 @@ def _switch(raw: Any) -> str:
     return "" if word.lower() in ("0", "false", "no", "off") else word
 
 
+def _judge(raw: Any) -> Any:
+    """A switch, or the name of a model; or a model itself: a function, a chat model, a client."""
+    return _switch(raw) if isinstance(raw, (str, bool, int)) else raw
+
+
 def _flag(raw: Any) -> bool:
     if isinstance(raw, bool):
         return raw
@@ -55,7 +60,11 @@ def _flag(raw: Any) -> bool:
 
 def _number(kind: Callable[[Any], Any], low: float, high: float) -> Callable[[Any], Any]:
     def read(raw: Any) -> Any:
-        value = kind(raw)
+        try:
+            value = kind(raw)
+        except (TypeError, ValueError, OverflowError):
+            what = "a whole number" if kind is int else "a number"
+            raise ValueError(f"expected {what}, not {raw!r}") from None
         if not low <= value <= high:
             raise ValueError(f"expected a number from {low:g} to {high:g}, not {raw!r}")
         return value
@@ -65,8 +74,8 @@ def _number(kind: Callable[[Any], Any], low: float, high: float) -> Callable[[An
 
 def _metrics(raw: Any) -> str:
     word = str(raw).strip().lower() if raw is not False else "none"
-    if word not in ("prometheus", "none"):
-        raise ValueError(f"expected prometheus or none, not {raw!r}")
+    if word not in ("prometheus", "otlp", "both", "none"):
+        raise ValueError(f"expected prometheus, otlp, both or none, not {raw!r}")
     return word
 
 
@@ -89,10 +98,17 @@ def _list(raw: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
+def _actions(raw: Any) -> dict[str, Any]:
+    """A table; or a list of interventions alone."""
+    value = _toml(raw)
+    return {"intervene": list(value)} if isinstance(value, (list, tuple)) else _table(value)
+
+
 READERS: dict[str, Callable[[Any], Any]] = {
     "frameworks": _names,
     "detectors": _names,
-    "judge": _switch,
+    "judge": _judge,
+    "judge_options": _table,
     "store": _switch,
     "store_max_days": _number(float, 0, 36_500),
     "store_max_mb": _number(float, 0, 1e7),
@@ -102,11 +118,13 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "metric_labels": _four_names,
     "prometheus_host": _text,
     "prometheus_port": _number(int, 0, 65_535),
+    "prometheus_sd_dir": _text,
     "flush_timeout": _number(float, 0, 60),
     "capture_content": _flag,
     "run_idle_timeout": _number(float, 1, 86_400 * 30),
     "max_runs": _number(int, 1, 100_000),
     "thresholds": _table,
     "rules": _list,
+    "actions": _actions,
 }
 """By the setting's name; each raises TypeError or ValueError for what it cannot read."""

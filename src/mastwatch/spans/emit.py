@@ -7,21 +7,24 @@ never outlives one ``with`` block, and Events go out at once whatever the sample
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 
+from mastwatch import forks
 from mastwatch.events import Contract, Event, RunFinished, RunStarted
 from mastwatch.spans import attributes, semconv
 from mastwatch.spans.content import ContentPolicy
 from mastwatch.spans.core import Core, Verdict, firing
 from mastwatch.spans.run import Run
 from mastwatch.spans.scope import ModelCall, Scope, ToolCall, current_scope, error_type
+
+if TYPE_CHECKING:
+    from mastwatch.interventions import Interventions
 
 __all__ = ["Emitter", "ModelCall", "Run", "Scope", "ToolCall", "Watcher", "error_type"]
 
@@ -63,8 +66,9 @@ class Emitter:
         self._tracer = tracer
         self.content = content or ContentPolicy()
         self.attributes = dict(attributes or {})
+        self.interventions: Interventions | None = None  # set where the host lets us act
         self._waiting: OrderedDict[tuple[str, str], Core | None] = OrderedDict()
-        self._lock = threading.Lock()  # protects _waiting
+        self._lock = forks.lock()  # protects _waiting
 
     @property
     def tracer(self) -> trace.Tracer:

@@ -7,10 +7,6 @@ not printed; the process's exit waits for at most the flush time-out.
 
 from __future__ import annotations
 
-import logging
-import os
-import threading
-import time
 from collections.abc import Callable
 from importlib import metadata
 from typing import Any
@@ -18,20 +14,15 @@ from typing import Any
 from opentelemetry import _logs, trace
 from opentelemetry._logs import Logger
 from opentelemetry.sdk._logs import LoggerProvider
-from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, LogRecordExporter
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from mastwatch.guard import guard
+from mastwatch.spans.export import Quiet, QuietExporter, bounded, endpoint, protocol
 
 SCOPE = "mastwatch"
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.37.0"
-_EXPORT_LOGGERS = (
-    "opentelemetry.exporter.otlp.proto.http.trace_exporter",
-    "opentelemetry.exporter.otlp.proto.http._log_exporter",
-    "opentelemetry.exporter.otlp.proto.grpc.exporter",
-    "opentelemetry.sdk._shared_internal",
-)
 
 
 def version() -> str:
@@ -40,19 +31,6 @@ def version() -> str:
         return metadata.version("mastwatch")
     except metadata.PackageNotFoundError:  # run from a source tree that was never installed
         return "0"
-
-
-def endpoint(signal: str) -> str:
-    """The OTLP endpoint the environment asks for, for ``traces`` or ``logs``; empty if none."""
-    own = os.environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT", "")
-    return own or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
-
-
-def _protocol(signal: str) -> str:
-    own = os.environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL", "")
-    said = own or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "")
-    # The specification's default is HTTP; 4317 is the port every collector gives to gRPC.
-    return said or ("grpc" if endpoint(signal).rstrip("/").endswith(":4317") else "http/protobuf")
 
 
 class Providers:
@@ -68,7 +46,7 @@ class Providers:
         self._on_lost = on_lost
         self._own_traces: TracerProvider | None = None
         self._own_logs: LoggerProvider | None = None
-        self._quiet = _Quiet()
+        self._quiet = Quiet()
         self._tracer: tuple[Any, trace.Tracer] | None = None
         self._logger: tuple[Any, Logger] | None = None
         self._version = version()
@@ -94,8 +72,8 @@ class Providers:
         if self._own_traces is not None or self._own_logs is not None:
             self._quiet.install()
 
-    def _quietly(self, exporter: Any) -> _QuietExporter:
-        return _QuietExporter(exporter, self._quiet, self._on_lost)
+    def _quietly(self, exporter: Any) -> QuietExporter:
+        return QuietExporter(exporter, self._quiet, self._on_lost)
 
     def tracer(self) -> trace.Tracer:
         """A tracer of whoever is the global provider now."""
@@ -125,31 +103,19 @@ class Providers:
         Returns:
             Whether everything was out in time.
         """
-        return self._bounded(
-            [p.force_flush for p in (self._own_traces, self._own_logs) if p is not None], timeout
+        return bounded(
+            [p.force_flush for p in (self._own_traces, self._own_logs) if p is not None],
+            self._timeout if timeout is None else timeout,
         )
 
     def close(self) -> None:
         """Flush, stop our providers and take ours out of the global place."""
         own = [p for p in (self._own_traces, self._own_logs) if p is not None]
-        self._bounded([p.shutdown for p in own])
+        bounded([p.shutdown for p in own], self._timeout)
         if self._own_traces is not None and trace._TRACER_PROVIDER is self._own_traces:
             trace._TRACER_PROVIDER = None
         self._own_traces = self._own_logs = None
         self._quiet.remove()
-
-    def _bounded(self, calls: list[Callable[[], Any]], timeout: float | None = None) -> bool:
-        # In a thread of its own, because the exporters' retries heed no time-out of ours.
-        deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
-        threads = [threading.Thread(target=call, daemon=True) for call in calls]
-        for thread in threads:
-            try:
-                thread.start()
-            except RuntimeError:  # the interpreter is too far down for new threads
-                return False
-        for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
-        return not any(thread.is_alive() for thread in threads)
 
 
 def _set_yielding(provider: TracerProvider) -> None:
@@ -165,7 +131,7 @@ def _set_yielding(provider: TracerProvider) -> None:
 
 
 def _span_exporter() -> Any:
-    if _protocol("traces") == "grpc":
+    if protocol("traces") == "grpc":
         from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as Grpc
 
         return Grpc()
@@ -175,58 +141,10 @@ def _span_exporter() -> Any:
 
 
 def _log_exporter() -> Any:
-    if _protocol("logs") == "grpc":
+    if protocol("logs") == "grpc":
         from opentelemetry.exporter.otlp.proto.grpc._log_exporter import OTLPLogExporter as Grpc
 
         return Grpc()
     from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter as Http
 
     return Http()
-
-
-class _Quiet(logging.Filter):
-    """Drops what OpenTelemetry logs while one of *our* exporters works; the host's may speak."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.working = threading.local()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not getattr(self.working, "on", False)
-
-    def install(self) -> None:
-        for name in _EXPORT_LOGGERS:
-            logging.getLogger(name).addFilter(self)
-
-    def remove(self) -> None:
-        for name in _EXPORT_LOGGERS:
-            logging.getLogger(name).removeFilter(self)
-
-
-class _QuietExporter(SpanExporter, LogRecordExporter):
-    """An exporter whose failures are counted instead of printed."""
-
-    def __init__(self, inner: Any, quiet: _Quiet, on_lost: Callable[[str], None]) -> None:
-        self._inner = inner
-        self._quiet = quiet
-        self._on_lost = on_lost
-
-    def export(self, batch: Any) -> Any:
-        self._quiet.working.on = True
-        try:
-            result = self._inner.export(batch)
-        finally:
-            self._quiet.working.on = False
-        if result.name != "SUCCESS":
-            self._on_lost("export_failed")
-        return result
-
-    def shutdown(self) -> None:
-        self._quiet.working.on = True
-        try:
-            self._inner.shutdown()
-        finally:
-            self._quiet.working.on = False
-
-    def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        return bool(self._inner.force_flush(timeout_millis))

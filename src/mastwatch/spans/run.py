@@ -293,6 +293,9 @@ class Run(Scope):
                 self._branch_finished = True
             else:
                 self.core.finished = True
+        interventions = self.emitter.interventions
+        if interventions is not None and (halted := interventions.ending(self.id)):
+            outcome, reason, error = "cancelled", halted, None
         event = RunFinished(
             run_id=self.id,
             at=time.time(),
