@@ -23,6 +23,7 @@ from mastwatch import cli
 from mastwatch.commands import judge as command
 from mastwatch.judge import pace
 from mastwatch.judge.judge import Judge
+from mastwatch.store import RunFilter
 from mastwatch.store.sqlite import SqliteStore
 from mastwatch.testing import ScriptedModelServer
 from mastwatch.testing.model_server import Said
@@ -137,7 +138,23 @@ def test_a_dry_run_tells_the_costs_and_asks_nobody(runs, server, capsys) -> None
     )
 
 
-def test_a_limit_for_one_run_is_kept(runs, server, capsys) -> None:
+def test_a_limit_holds_for_all_runs_of_a_command_together(runs, server, capsys) -> None:
+    words = ("--max-calls", 2, "--concurrency", 1)
+    assert judge(runs, *words, "--dry-run", url=server.url) == 0
+    assert lines(capsys)[-1]["total"]["over"] == ["calls"]
+    assert judge(runs, *words, url=server.url) == 1
+    assert len(server.requests) == 2
+    reasons = [{v["reason"] for v in report["verdicts"].values()} for report in lines(capsys)]
+    assert reasons[2] == {"budget"}
+    assert all("budget" not in found for found in reasons[:2])
+
+
+def test_a_worker_takes_no_limit_for_a_command(tmp_path, capsys) -> None:
+    assert judge("--worker", "--max-calls", 2, "--store", tmp_path / "runs.sqlite") == 2
+    assert "per_day" in capsys.readouterr().err
+
+
+def test_a_limit_of_nothing_is_kept(runs, server, capsys) -> None:
     assert judge(runs, "--max-calls", 0, url=server.url) == 1
     assert server.requests == []
     assert {"budget"} == {v["reason"] for r in lines(capsys) for v in r["verdicts"].values()}
@@ -149,6 +166,17 @@ def test_reports_are_written_where_they_are_wanted(runs, server, tmp_path) -> No
     suffixes = sorted(path.suffix for path in folder.iterdir() if path.stem != "summary")
     assert suffixes == [".html"] * 3 + [".json"] * 3 + [".md"] * 3
     assert (folder / "summary.html").stat().st_size > 1_000
+
+
+def test_a_report_that_cannot_be_written_is_printed(runs, server, tmp_path, capsys, monkeypatch):
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mastwatch.reports.write_report", full)
+    assert judge(runs, "--out", tmp_path / "out", url=server.url) == 0
+    captured = capsys.readouterr()
+    assert len(captured.out.splitlines()) == 3
+    assert captured.err.count("No space left") == 1
 
 
 def test_runs_of_the_store_get_their_report_there(server, tmp_path, capsys) -> None:
@@ -175,6 +203,7 @@ def test_runs_of_the_store_get_their_report_there(server, tmp_path, capsys) -> N
         (["runs.jsonl", "--mode", "FM-9.9"], "FM-9.9"),
         (["runs.jsonl", "--max-usd", "1"], "no price"),
         (["runs.jsonl"], "daily limit"),
+        (["runs.jsonl", "--out", "runs.jsonl"], "--out runs.jsonl: File exists"),
         ([], "give runs or files"),
         (["runs.jsonl", "--worker"], "give runs or files"),
     ],
@@ -347,6 +376,20 @@ def test_a_worker_stops_by_itself_when_nothing_waits(tmp_path, server, capsys, m
     assert judge(*words, url="http://127.0.0.1:9/v1") == 1
     assert store.queue("judge")["waiting"] == 1
     assert "1 waiting" in capsys.readouterr().err
+
+
+def test_the_page_over_all_runs_is_over_those_of_earlier_workers_too(
+    tmp_path, server, monkeypatch
+) -> None:
+    monkeypatch.setenv("MASTWATCH_JUDGE_PROMETHEUS_PORT", "0")
+    store = filled(tmp_path / "runs.sqlite", 2)
+    words = ("--worker", "--once", "--store", store.path, "--out", tmp_path / "out")
+    assert judge(*words, url=server.url) == 0
+    store.add(trace(7), job="judge", trigger="sample")
+    store.delete(RunFilter(run_id="run-0"))
+    assert judge(*words, url=server.url) == 0
+    told = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert {run["run_id"] for run in told["runs"]} == {"run-1", "run-7"}
 
 
 def test_a_worker_that_is_killed_loses_no_run(tmp_path) -> None:

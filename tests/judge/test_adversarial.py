@@ -518,12 +518,20 @@ async def test_no_key_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "OPENAI_API_KEY" in report.problems[0]
 
 
-@pytest.mark.parametrize("status", [400, 404, 422])
+@pytest.mark.parametrize("status", [400, 422])
 async def test_a_refused_request_is_not_tried_again(status: int) -> None:
     found = await judged([server.Failed(status=status, error={"message": QUOTE})])
     assert found.all == {("not_evaluated", "provider_error")}
     assert len(found.requests) == 1
     assert not any(QUOTE in problem for problem in found.report.problems)  # no text of the run
+
+
+async def test_a_model_that_the_server_does_not_have_is_not_there() -> None:
+    missing = server.Failed(status=404, error={"code": "model_not_found", "message": QUOTE})
+    found = await judged([missing], replace(SETTINGS, retries=0))
+    assert found.all == {("not_evaluated", "unreachable")}
+    assert "the model's name" in found.report.problems[0]
+    assert QUOTE not in found.report.problems[0]
 
 
 async def test_a_web_page_is_no_model() -> None:

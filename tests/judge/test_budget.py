@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mastwatch.judge.budget import DAY_NOT_COUNTED, DAY_REACHED, Budget, NoBudget
+from mastwatch.judge.budget import DAY_NOT_COUNTED, DAY_REACHED, Account, Budget, NoBudget
 from mastwatch.judge.client import Ask, ModelError, Reply
 from mastwatch.judge.settings import JudgeSettings, TraceLimits
 from mastwatch.store import Limits, Spend, StoreError, Usage
@@ -110,7 +110,7 @@ DAILY = {"per_day": Limits(tokens=1_000)}
 async def test_a_day_that_cannot_be_counted_stops_everything(store: Any, problem: str) -> None:
     budget = Budget(settings(**DAILY), store)
     assert problem in await reason(budget, call())
-    assert budget._held == Spend()
+    assert budget._accounts[0]._taken == Spend()
 
 
 async def test_a_call_is_settled_on_the_day_it_was_set_aside_for() -> None:
@@ -157,6 +157,18 @@ async def test_budgets_of_one_store_share_the_day(tmp_path: Any) -> None:
     reasons = await asyncio.gather(*(reason(b, call()) for b in budgets for _ in range(5)))
     assert sorted(reasons) == [""] * 10 + [DAY_REACHED] * 10
     store.close()
+
+
+async def test_runs_that_share_an_account_stay_within_it_together() -> None:
+    shared = Account(Limits(calls=3), "all runs together")
+    one, other = (Budget(settings(), shared=shared) for _ in range(2))
+    held = [await one.reserve(Spend(calls=1)), await other.reserve(Spend(calls=1))]
+    await one.settle(held[0], Usage(calls=1))
+    await other.settle(held[1], Usage(calls=0))  # it was not made
+    await one.reserve(Spend(calls=1))
+    await one.reserve(Spend(calls=1))
+    with pytest.raises(NoBudget, match="3 calls for all runs together"):
+        await other.reserve(Spend(calls=1))
 
 
 ASK = Ask(system="s", user="u", schema={}, max_tokens=50)

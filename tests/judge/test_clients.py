@@ -101,7 +101,7 @@ OTHERS = [
     (403, {}, "auth", None),
     (429, {"code": "insufficient_quota", "message": "Over quota"}, "auth", None),
     (429, {"code": "rate_limit_exceeded"}, "rate_limited", None),
-    (404, {"code": "model_not_found"}, "bad_request", None),
+    (404, {"code": "model_not_found"}, "unreachable", None),
     (408, {}, "timeout", None),
     (504, {}, "timeout", None),
     (400, {"message": "Bad"}, "bad_request", None),

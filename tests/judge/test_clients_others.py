@@ -180,7 +180,7 @@ async def test_without_any_llm_its_extra_is_named(monkeypatch: pytest.MonkeyPatc
 async def test_without_the_openai_sdk_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     found = await report("m", base_url="http://127.0.0.1:1/v1")
-    assert {v.reason for v in found.verdicts.values()} == {"provider_error"}
+    assert {v.reason for v in found.verdicts.values()} == {"unreachable"}
     assert "mastwatch[openai]" in found.problems[0]
 
 

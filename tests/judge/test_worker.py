@@ -15,10 +15,10 @@ import pytest
 
 from judge.stub import SETTINGS, StubModel, absent, judge, looping, trace
 from mastwatch.judge import pace
-from mastwatch.judge.client import ModelError
+from mastwatch.judge.client import Ask, ModelError
 from mastwatch.judge.judge import Judge
 from mastwatch.judge.worker import Listener, Worker, WorkerThread
-from mastwatch.judge.worker.fate import MAX_ATTEMPTS
+from mastwatch.judge.worker.fate import MAX_ATTEMPTS, MAX_LOST
 from mastwatch.store import Limits, Report, StoreError, Trace
 from mastwatch.store.sqlite import SqliteStore
 
@@ -64,8 +64,8 @@ def store(tmp_path, clock) -> SqliteStore:
     return SqliteStore(tmp_path / "runs.sqlite", clock=clock)
 
 
-def fill(store: SqliteStore, count: int, **fields: Any) -> None:
-    for number in range(count):
+def fill(store: SqliteStore, count: int, first: int = 0, **fields: Any) -> None:
+    for number in range(first, first + count):
         store.add(trace(number, **fields), job="judge", trigger="outcome")
 
 
@@ -187,12 +187,53 @@ async def test_a_job_that_went_to_somebody_else_is_left_to_them(store, clock) ->
         once(store, StubModel(seconds=0.5), clock, lease=0.3, listeners=[heard])
     )
     await until(lambda: store.queue("judge")["running"])
-    clock.now += 10  # the loan is over; here stands a machine that slept
-    job = store.claim("judge", "somebody", 60.0)
+    # The loan is over, in the eyes of somebody else: here stands a machine that slept.
+    job = SqliteStore(store.path, clock=lambda: clock.now + 10).claim("judge", "somebody", 60.0)
     assert job is not None
     assert (await running).finished == 0
     assert heard.reports == []
     assert store.report("run-0") is None
+
+
+async def test_a_run_that_its_workers_die_over_comes_to_an_end(store, clock) -> None:
+    fill(store, 1)
+    for _ in range(MAX_LOST + 1):
+        job = store.claim("judge", "dead", 60.0)
+        clock.now += 61
+    assert job.lost == MAX_LOST
+    model = StubModel()
+    await once(store, model, clock)
+    assert model.asked == 0
+    verdicts = store.report("run-0").verdicts.values()
+    assert {(v.verdict, v.reason) for v in verdicts} == {("not_evaluated", "worker_died")}
+
+
+async def test_a_run_that_a_worker_died_over_is_judged_alone(store, clock) -> None:
+    fill(store, 1)
+    store.claim("judge", "dead", 60.0)
+    clock.now += 61
+    fill(store, 4, first=1)
+    most = []
+
+    def answer(ask: Ask) -> str:
+        most.append((store.queue("judge")["running"], store.queue("judge")["done"]))
+        return absent(ask)
+
+    await once(store, StubModel(answer, seconds=0.02), clock, at_once=4)
+    assert most[0] == (1, 0)
+    assert max(running for running, _ in most) == 4
+
+
+async def test_outages_do_not_count_as_failures_of_the_run(store, clock) -> None:
+    fill(store, 1)
+    for _ in range(MAX_ATTEMPTS + 1):
+        await once(store, StubModel(lambda _: ModelError("unreachable", "down")), clock)
+        clock.now += 10_000
+    await once(store, StubModel(lambda _: ModelError("timeout", "slow")), clock)
+    assert store.report("run-0") is None
+    clock.now += 10_000
+    await once(store, StubModel(), clock)
+    assert store.report("run-0").verdicts["step_repetition"].verdict == "absent"
 
 
 async def test_a_worker_that_died_leaves_its_job_to_the_next(store, clock) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -50,6 +51,29 @@ def test_a_lease_that_ran_out_goes_to_the_next_and_the_first_answers_no_more(sto
     assert store.finish(second, report_of("r0")) is True
     assert store.finish(second, report_of("r0")) is False
     assert store.queue("judge") == {"waiting": 0, "running": 0, "done": 1}
+
+
+def test_loans_that_ran_out_and_failures_are_counted_apart(store, clock) -> None:
+    fill(store, 1)
+    job = store.claim("judge", "a", 60)
+    assert (job.failed, job.lost) == (0, 0)
+    store.postpone(job, 0, "unreachable")
+    job = store.claim("judge", "a", 60)
+    assert (job.failed, job.lost) == (0, 0)
+    store.postpone(job, 0, "timeout", failed=True)
+    store.claim("judge", "a", 60)
+    clock.now += 61
+    job = store.claim("judge", "b", 60)
+    assert (job.attempt, job.failed, job.lost) == (4, 1, 1)
+
+
+@pytest.mark.parametrize("done", [0, 1])
+def test_the_depth_of_the_queue_is_read_from_an_index(store, done) -> None:
+    store.check()
+    plan = sqlite3.connect(store.path).execute(
+        f"EXPLAIN QUERY PLAN SELECT COUNT(*) FROM jobs WHERE kind = 'judge' AND done = {done}"
+    )
+    assert f"INDEX jobs_{'done' if done else 'open'} (kind=?)" in plan.fetchall()[0][3]
 
 
 def test_one_worker_that_claims_a_job_again_is_two(store, clock) -> None:

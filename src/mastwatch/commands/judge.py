@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from mastwatch.formats import format_names
 if TYPE_CHECKING:
     from mastwatch.judge.settings import JudgeSettings
     from mastwatch.settings import Settings
+    from mastwatch.store import Limits
     from mastwatch.store.sqlite import SqliteStore
 
 WORDS = {"calibrate": judge_calibrate, "review": judge_review}
@@ -88,10 +90,12 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("limits for one run (those of a day: see docs/judge.md)")
-    group.add_argument("--max-calls", type=int, metavar="N")
-    group.add_argument("--max-tokens", type=int, metavar="N")
-    group.add_argument("--max-usd", type=float, metavar="USD")
+    group = parser.add_argument_group(
+        "limits", "for all runs of this command; those of one run and of a day: see docs/judge.md"
+    )
+    group.add_argument("--max-calls", type=_whole, metavar="N")
+    group.add_argument("--max-tokens", type=_whole, metavar="N")
+    group.add_argument("--max-usd", type=_money, metavar="USD")
     group.add_argument("--price-input", type=float, metavar="USD", help="per million tokens")
     group.add_argument("--price-output", type=float, metavar="USD", help="per million tokens")
 
@@ -121,6 +125,20 @@ def _count(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("expected a number of 1 or more")
+    return number
+
+
+def _whole(text: str) -> int:
+    return int(_amount(int(text)))
+
+
+def _money(text: str) -> float:
+    return _amount(float(text))
+
+
+def _amount(number: float) -> float:
+    if not 0 <= number < math.inf:  # false for NaN too: it would be no limit
+        raise argparse.ArgumentTypeError("expected a number of 0 or more")
     return number
 
 
@@ -165,18 +183,37 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
         given["modes"] = args.mode
     if args.rerun:
         given["cache"] = False
-    for table, options in (
-        ("per_trace", {"calls": "max_calls", "tokens": "max_tokens", "usd": "max_usd"}),
-        ("prices", {"input": "price_input", "output": "price_output"}),
-    ):
-        values = {key: getattr(args, name) for key, name in options.items()}
-        values = {key: value for key, value in values.items() if value is not None}
-        if values:
-            given[table] = values
+    prices = {"input": args.price_input, "output": args.price_output}
+    prices = {way: price for way, price in prices.items() if price is not None}
+    if prices:
+        given["prices"] = prices
     return given
 
 
+def _limits(args: argparse.Namespace, how: JudgeSettings) -> Limits:
+    """What the whole command may spend."""
+    from mastwatch.store import Limits
+
+    limits = Limits(calls=args.max_calls, tokens=args.max_tokens, usd=args.max_usd)
+    if args.worker and limits != Limits():
+        raise ValueError(
+            "--max-... limit one command that judges runs; for a worker set what one run and one "
+            "day may cost, judge.per_trace and judge.per_day"
+        )
+    if limits.usd is not None and not {"input", "output"} <= set(how.prices):
+        raise ValueError(
+            "--max-usd is given and no price is known, so it could not be kept; give "
+            "--price-input and --price-output, in USD per million tokens"
+        )
+    return limits
+
+
 def _do(args: argparse.Namespace, chosen: Settings, how: JudgeSettings) -> int:
+    from mastwatch.commands.judge_output import make_folder
+
+    limits = _limits(args, how)
+    if args.out is not None and not args.dry_run:
+        make_folder(args.out)
     if args.worker:
         from mastwatch.commands.judge_worker import work
 
@@ -189,8 +226,8 @@ def _do(args: argparse.Namespace, chosen: Settings, how: JudgeSettings) -> int:
         raise ValueError("a daily limit is set: name the store that counts the day, --store FILE")
     given = Input(store, place, chosen, args.format)
     if args.dry_run:
-        return plan(given.runs(args.runs), how, args)
-    return Judging(how, store, place, args).run(given.runs(args.runs))
+        return plan(given.runs(args.runs), how, limits, args)
+    return Judging(how, limits, store, place, args).run(given.runs(args.runs))
 
 
 def _store(names: Sequence[str], chosen: Settings) -> tuple[SqliteStore | None, str]:

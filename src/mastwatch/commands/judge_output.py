@@ -1,12 +1,12 @@
-"""What ``mastwatch judge`` prints and writes: reports, estimates, progress."""
+"""What ``mastwatch judge`` prints and writes: reports, progress."""
 
 from __future__ import annotations
 
-import json
+import contextlib
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -16,7 +16,6 @@ from mastwatch.reports import wording
 from mastwatch.reports.cases import Case
 
 if TYPE_CHECKING:
-    from mastwatch.judge.preflight import Estimate
     from mastwatch.store import Report, Trace, Verdict
 
 _BOLD, _RED, _DIM = "1", "1;31", "2"
@@ -40,6 +39,7 @@ class Output:
         self._cases: list[Case] = []
         self._totals: Counter[str] = Counter()
         self._usd = 0.0
+        self._said = False
 
     def report(self, trace: Trace, report: Report) -> None:
         """Print a report, and write its files."""
@@ -47,20 +47,22 @@ class Output:
         self._totals["calls"] += report.usage.calls
         self._totals["tokens"] += report.usage.input_tokens + report.usage.output_tokens
         self._usd += report.usage.usd or 0.0
-        if self._folder is not None:
-            files = reports.write_report(trace, report, self._folder)
-            self._cases.append(reports.case(trace, report, files[-1].name))
         if self._plain:
             self._stream.write(reports.report_line(report) + "\n")
         else:
             for line in self._lines(trace, report):
                 self._line(line)
         self._stream.flush()
+        if self._folder is not None:
+            with self._unwritten():
+                files = reports.write_report(trace, report, self._folder)
+                self._cases.append(reports.case(trace, report, files[-1].name))
 
     def end(self) -> None:
         """Print the totals; write the page over all runs."""
         if self._folder is not None and self._cases:
-            reports.write_summary(self._cases, self._folder)
+            with self._unwritten():
+                reports.write_summary(self._cases, self._folder)
             say(f"reports are in {self._folder}, over all runs in {self._folder / 'summary.html'}")
         if not self._plain and self._totals["runs"] > 1:
             money = f", {wording.money(self._usd)}" if self._usd else ""
@@ -69,6 +71,16 @@ class Output:
                 f"{wording.count(self._totals['calls'], 'call')}, "
                 f"{wording.count(self._totals['tokens'], 'token')}{money}"
             )
+
+    @contextlib.contextmanager
+    def _unwritten(self) -> Iterator[None]:
+        """Say, once, that files cannot be written; the reports that are paid for are printed."""
+        try:
+            yield
+        except OSError as error:
+            if not self._said:
+                say(f"--out {self._folder}: {error.strerror or error}; not all reports are there")
+            self._said = True
 
     def _lines(self, trace: Trace, report: Report) -> Iterator[str]:
         about = [f"{len(trace.rows)} rows", f"coverage {wording.share(report.coverage)}"]
@@ -115,6 +127,22 @@ class Output:
         self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
+def make_folder(folder: Path) -> None:
+    """See, before anything is spent, that reports can be written.
+
+    Raises:
+        ValueError: They cannot.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"--out {folder}: {error.strerror or error}; name a folder that can be written to"
+        ) from None
+
+
 def _not_evaluated(verdicts: list[Verdict]) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     for verdict in verdicts:
@@ -122,77 +150,6 @@ def _not_evaluated(verdicts: list[Verdict]) -> Iterator[str]:
     for reason, modes in by_reason.items():
         which = "all modes" if len(modes) > 13 else ", ".join(modes)
         yield f"  not evaluated: {which}: {wording.reason(reason)}"
-
-
-class Plan:
-    """Prints estimates.
-
-    Args:
-        stream: Where to.
-        plain: One JSON object per line.
-    """
-
-    def __init__(self, stream: TextIO, *, plain: bool) -> None:
-        self._stream = stream
-        self._plain = plain
-        self._sums: Counter[str] = Counter()
-        self._usd: float | None = 0.0
-
-    def run(self, estimate: Estimate) -> None:
-        """Print what one run takes."""
-        least, most = estimate.least, estimate.most
-        self._sums["runs"] += 1
-        for when, asked in (("least", least), ("most", most)):
-            self._sums[f"{when}_calls"] += asked.calls
-            self._sums[f"{when}_in"] += asked.input_tokens
-            self._sums[f"{when}_out"] += asked.output_tokens
-        self._usd = None if most.usd is None or self._usd is None else self._usd + most.usd
-        if self._plain:
-            self._write(
-                json.dumps({"run": estimate.run_id, **_without(asdict(estimate), "run_id")})
-            )
-            return
-        over = f"; over the limit of {', '.join(estimate.over)}" if estimate.over else ""
-        self._write(
-            f"{printable(estimate.run_id)}  {_between(least.calls, most.calls)} calls, "
-            f"{_between(least.input_tokens, most.input_tokens)} tokens in, at most "
-            f"{most.output_tokens:,} out, {_at_most(most.usd)}{over}"
-        )
-
-    def end(self) -> None:
-        """Print the total."""
-        s = self._sums
-        if self._plain:
-            total = {
-                "runs": s["runs"],
-                "calls": [s["least_calls"], s["most_calls"]],
-                "input_tokens": [s["least_in"], s["most_in"]],
-                "output_tokens": [s["least_out"], s["most_out"]],
-                "usd": None if self._usd is None else round(self._usd, 6),
-            }
-            self._write(json.dumps({"total": total}))
-            return
-        self._write(
-            f"total: {wording.count(s['runs'], 'run')}, "
-            f"{_between(s['least_calls'], s['most_calls'])} calls, "
-            f"{_between(s['least_in'], s['most_in'])} tokens in, at most {s['most_out']:,} out, "
-            f"{_at_most(self._usd)}; nothing was sent"
-        )
-
-    def _write(self, text: str) -> None:
-        self._stream.write(text + "\n")
-
-
-def _without(shown: dict[str, object], name: str) -> dict[str, object]:
-    return {key: value for key, value in shown.items() if key != name}
-
-
-def _between(least: int, most: int) -> str:
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
-
-
-def _at_most(usd: float | None) -> str:
-    return "no price known" if usd is None else f"at most {wording.money(usd)}"
 
 
 class Progress:

@@ -11,7 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from mastwatch.commands.judge_input import NotRead
-from mastwatch.commands.judge_output import Output, Plan, Progress, say
+from mastwatch.commands.judge_output import Output, Progress, say
+from mastwatch.commands.judge_plan import Plan
 from mastwatch.commands.show import coloured
 from mastwatch.guard import report as report_error
 from mastwatch.judge.assembly import calibrations_of, make_judge
@@ -19,7 +20,7 @@ from mastwatch.judge.judge import Judge
 from mastwatch.judge.preflight import estimate
 from mastwatch.judge.settings import JudgeSettings
 from mastwatch.judge.unjudged import unjudged
-from mastwatch.store import Report, Trace
+from mastwatch.store import Limits, Report, Trace
 
 if TYPE_CHECKING:
     from mastwatch.store.sqlite import SqliteStore
@@ -28,14 +29,19 @@ _HOPELESS = ("auth", "unreachable")
 """What no other run would fare better with: the rest is not even tried."""
 
 
-def plan(given: Iterator[Trace | NotRead], how: JudgeSettings, args: argparse.Namespace) -> int:
+def plan(
+    given: Iterator[Trace | NotRead],
+    how: JudgeSettings,
+    limits: Limits,
+    args: argparse.Namespace,
+) -> int:
     """Print what judging would take; nobody is asked."""
     shown = Plan(sys.stdout, plain=args.json or not sys.stdout.isatty())
     runs = 0
     for trace in islice(_readable(given), args.limit):
         runs += 1
         shown.run(asyncio.run(estimate(trace, how)))
-    shown.end()
+    shown.end(limits)
     return 0 if runs else 2
 
 
@@ -44,15 +50,22 @@ class Judging:
 
     Args:
         how: The judge's settings.
+        limits: What all runs together may cost.
         store: Keeps reports of its own runs, answers and daily limits; None for nothing.
         place: Where the store is, or would be: calibrations stand beside it.
         args: The command line.
     """
 
     def __init__(
-        self, how: JudgeSettings, store: SqliteStore | None, place: str, args: argparse.Namespace
+        self,
+        how: JudgeSettings,
+        limits: Limits,
+        store: SqliteStore | None,
+        place: str,
+        args: argparse.Namespace,
     ) -> None:
         self._how = how
+        self._limits = limits
         self._store = store
         self._place = place
         self._limit = args.limit
@@ -78,7 +91,8 @@ class Judging:
         return 1 if self._unevaluated else 0
 
     async def _all(self, traces: Iterator[Trace]) -> None:
-        judge = make_judge(None, self._how, self._store, calibrations_of(self._place))
+        calibrations = calibrations_of(self._place)
+        judge = make_judge(None, self._how, self._store, calibrations, self._limits)
         try:
             while (trace := await asyncio.to_thread(next, traces, None)) is not None:
                 self._waiting.append((trace, asyncio.create_task(self._judged(judge, trace))))

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import os
 import signal
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mastwatch import reports, taxonomy
 from mastwatch.commands.judge_output import say
+from mastwatch.guard import guard
 from mastwatch.judge.assembly import calibrations_of, make_judge
 from mastwatch.judge.worker import Listener, Worker
 from mastwatch.spans.suppress import untraced
+from mastwatch.store import RunFilter
 
 if TYPE_CHECKING:
     from mastwatch.judge.calibrate import Calibrations
     from mastwatch.judge.settings import JudgeSettings
     from mastwatch.settings import Settings
-    from mastwatch.store import Report, Trace
+    from mastwatch.store import Report, Store, Trace
     from mastwatch.watch import Watch
 
 PORT_VARIABLE = "MASTWATCH_JUDGE_PROMETHEUS_PORT"
@@ -49,7 +51,7 @@ def work(args: argparse.Namespace, chosen: Settings, how: JudgeSettings) -> int:
     store.check()
     calibrations = calibrations_of(store.path)
     make_judge(None, how, store)  # says now what would fail later
-    with _Outside(chosen, calibrations, args.out) as outside:
+    with _Outside(chosen, store, calibrations, args.out) as outside:
         worker = Worker(
             store,
             lambda: make_judge(None, how, store, calibrations),
@@ -59,8 +61,10 @@ def work(args: argparse.Namespace, chosen: Settings, how: JudgeSettings) -> int:
         say(f"judging runs of {store.path} with {how.model}{outside.where}")
         with untraced():
             asyncio.run(_run(worker, once=args.once))
-    left = store.queue("judge")["waiting"]
-    say(f"{worker.finished} judged, {left} waiting")
+    queue = store.queue("judge")
+    left, lent = queue["waiting"], queue["running"]
+    others = f", {lent} with other workers, or lent to one that died" if lent else ""
+    say(f"{worker.finished} judged, {left} waiting{others}")
     return 1 if args.once and left else 0
 
 
@@ -76,11 +80,14 @@ class _Outside:
 
     Args:
         settings: Where to export to.
+        store: Of the runs.
         calibrations: For the metrics.
         folder: Reports are written here, too; None for none.
     """
 
-    def __init__(self, settings: Settings, calibrations: Calibrations, folder: Path | None) -> None:
+    def __init__(
+        self, settings: Settings, store: Store, calibrations: Calibrations, folder: Path | None
+    ) -> None:
         from mastwatch.sinks.log import LogSink
         from mastwatch.sinks.verdicts import JudgeFindings, VerdictEvents
         from mastwatch.spans.content import ContentPolicy
@@ -100,10 +107,10 @@ class _Outside:
             JudgeFindings(watch.announce),
         ]
         if folder is not None:
-            files = ReportFiles(folder)
+            files = ReportFiles(folder, store)
             self.listeners.append(files)
             self._closing.append(files.close)
-        if settings.metrics == "prometheus":
+        if settings.metrics in ("prometheus", "both"):
             self._serve(settings, watch, calibrations)
 
     def _serve(self, settings: Settings, watch: Watch, calibrations: Calibrations) -> None:
@@ -143,21 +150,26 @@ class _Outside:
 class ReportFiles(Listener):
     """Writes each report as JSON, Markdown and HTML, and a page over all of them.
 
+    The page is over all judged runs of the store that have their files in the folder: also those
+    of an earlier worker, and of others at work beside this one.
+
     Args:
         folder: Where to.
+        store: Knows the runs.
     """
 
     name = "files"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: Store) -> None:
         self._folder = folder
-        self._cases: deque[reports.Case] = deque(maxlen=MAX_CASES)
+        self._store = store
+        self._cases: dict[str, reports.Case] = {}
         self._changed = False
 
     def on_report(self, report: Report, trace: Trace) -> None:
         """Write a report's files."""
         files = reports.write_report(trace, report, self._folder)
-        self._cases.append(reports.case(trace, report, files[-1].name))
+        self._cases[trace.run_id] = reports.case(trace, report, files[-1].name)
         self._changed = True
 
     def on_queue(self, depth: int) -> None:
@@ -169,7 +181,20 @@ class ReportFiles(Listener):
         """Write the page, if there is anything new."""
         if self._changed:
             self._changed = False
-            reports.write_summary(self._cases, self._folder)
+            with guard("judge.files"):
+                self._cases = dict(self._every_case())
+                reports.write_summary(self._cases.values(), self._folder)
+
+    def _every_case(self) -> Iterator[tuple[str, reports.Case]]:
+        for run_id in self._store.runs(RunFilter(judged=True, limit=MAX_CASES)):
+            page = f"{reports.file_stem(run_id)}.html"
+            if run_id in self._cases:
+                yield run_id, self._cases[run_id]
+            elif (self._folder / page).exists():
+                with contextlib.suppress(ValueError):  # a newer release wrote it
+                    trace, report = self._store.trace(run_id), self._store.report(run_id)
+                    if trace is not None and report is not None:
+                        yield run_id, reports.case(trace, report, page)
 
 
 def _port() -> int:

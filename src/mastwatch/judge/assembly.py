@@ -10,7 +10,7 @@ from mastwatch.judge import clients
 from mastwatch.judge.calibrate import Calibrations, beside
 from mastwatch.judge.judge import Judge
 from mastwatch.judge.settings import JudgeSettings
-from mastwatch.store import Store
+from mastwatch.store import Limits, Store
 
 _YES = ("1", "true", "yes", "on")
 
@@ -36,6 +36,7 @@ def make_judge(
     settings: JudgeSettings,
     store: Store | None = None,
     calibrations: Calibrations | None = None,
+    limits: Limits | None = None,
 ) -> Judge:
     """Make a judge; the library of its model is imported when it is first asked.
 
@@ -44,7 +45,7 @@ def make_judge(
         TypeError: The model is nothing that can be asked.
     """
     client = clients.make(model, settings)
-    return Judge(client, settings, store, calibrations=calibrations)
+    return Judge(client, settings, store, calibrations=calibrations, limits=limits)
 
 
 def calibrations_of(store: str | os.PathLike[str]) -> Calibrations:

@@ -1,4 +1,4 @@
-"""What may be spent on one run and in a day; a limit that cannot be kept stops all spending."""
+"""What may be spent on a run, on several and in a day; a limit that cannot be kept stops all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from mastwatch.judge.client import Ask, ModelError, Reply
-from mastwatch.judge.settings import JudgeSettings
+from mastwatch.judge.settings import JudgeSettings, TraceLimits
 from mastwatch.judge.windows import tokens
 from mastwatch.store import Limits, Spend, Store, StoreError, Usage
 
@@ -33,19 +33,59 @@ class Held:
     day: str = ""
 
 
+class Account:
+    """What was spent under one limit, and what is set aside; used from one event loop.
+
+    Args:
+        limits: The limits.
+        of: What they hold for, ``one run``.
+    """
+
+    def __init__(self, limits: Limits | TraceLimits, of: str) -> None:
+        self.limits = limits
+        self._of = of
+        self._taken = Spend()
+
+    def check(self, spend: Spend) -> None:
+        """See whether there is room.
+
+        Raises:
+            NoBudget: There is none.
+        """
+        after, limits = _sum(self._taken, spend), self.limits
+        for what, used, limit in (
+            ("calls", after.calls, limits.calls),
+            ("tokens", after.tokens, limits.tokens),
+            ("USD", after.usd, limits.usd),
+        ):
+            if limit is not None and used > limit:
+                raise NoBudget(f"the limit of {limit} {what} for {self._of} is reached")
+
+    def take(self, spend: Spend) -> None:
+        """Set aside, or spend."""
+        self._taken = _sum(self._taken, spend)
+
+    def give_back(self, spend: Spend) -> None:
+        """Set aside no longer."""
+        self._taken = _sum(self._taken, spend, sign=-1)
+
+
 class Budget:
     """The budget of one run; used from one event loop.
 
     Args:
         settings: Limits and prices.
         store: Holds what all processes have spent today; None where no daily limit is set.
+        shared: An account of several runs that this one counts in, too.
     """
 
-    def __init__(self, settings: JudgeSettings, store: Store | None = None) -> None:
+    def __init__(
+        self, settings: JudgeSettings, store: Store | None = None, shared: Account | None = None
+    ) -> None:
         self._settings = settings
         self._store = store
-        self._held = Spend()
-        self._spent = Spend()
+        own = Account(settings.per_trace, "one run")
+        self._accounts = [own] if shared is None else [own, shared]
 
     @property
     def priced(self) -> bool:
@@ -103,38 +143,35 @@ class Budget:
             NoBudget: It would pass a limit, or a limit cannot be kept.
         """
         self._check(spend)
-        self._held = _sum(self._held, spend)
+        for account in self._accounts:
+            account.take(spend)
         try:
             return Held(spend, await self._reserve_today(spend))
         except BaseException:
-            self._held = _sum(self._held, spend, sign=-1)
+            for account in self._accounts:
+                account.give_back(spend)
             raise
 
     async def settle(self, held: Held, usage: Usage) -> None:
         """Put what a call did cost in place of what was set aside."""
         size = usage.input_tokens + usage.output_tokens
         spent = Spend(calls=usage.calls, tokens=size, usd=usage.usd or 0.0)
-        self._held = _sum(self._held, held.spend, sign=-1)
-        self._spent = _sum(self._spent, spent)
+        for account in self._accounts:
+            account.give_back(held.spend)
+            account.take(spent)
         if held.day and self._store is not None:
             # Shielded: a judge that is stopped settles what it set aside for all the others.
             await asyncio.shield(asyncio.ensure_future(self._settle_today(held, spent)))
 
     def _check(self, spend: Spend) -> None:
-        limits, day = self._settings.per_trace, self._settings.per_day
-        if (limits.usd is not None or day.usd is not None) and not self.priced:
+        limits = [self._settings.per_day, *(account.limits for account in self._accounts)]
+        if any(limit.usd is not None for limit in limits) and not self.priced:
             raise NoBudget(
                 f"a limit in USD is set and no price of {self._settings.model or 'the model'} is "
                 "known: give prices, input and output, in USD per million tokens"
             )
-        after = _sum(_sum(self._spent, self._held), spend)
-        for what, used, limit in (
-            ("calls", after.calls, limits.calls),
-            ("tokens", after.tokens, limits.tokens),
-            ("USD", after.usd, limits.usd),
-        ):
-            if limit is not None and used > limit:
-                raise NoBudget(f"the limit of {limit} {what} for one run is reached")
+        for account in self._accounts:
+            account.check(spend)
 
     async def _reserve_today(self, spend: Spend) -> str:
         day = self._settings.per_day

@@ -10,7 +10,7 @@ from dataclasses import replace
 from mastwatch.judge import prompt, vote
 from mastwatch.judge.answers import Answer, Question, total
 from mastwatch.judge.asking import Asking
-from mastwatch.judge.budget import Budget
+from mastwatch.judge.budget import Account, Budget
 from mastwatch.judge.calibrate import UNCALIBRATED, Calibrations
 from mastwatch.judge.client import ModelClient
 from mastwatch.judge.evidence import Rows
@@ -22,7 +22,7 @@ from mastwatch.judge.pace import Pace
 from mastwatch.judge.questions import Questions
 from mastwatch.judge.settings import JudgeSettings
 from mastwatch.judge.windows import Window, coverage
-from mastwatch.store import Report, Store, TaskWord, Trace, Usage, Verdict
+from mastwatch.store import Limits, Report, Store, TaskWord, Trace, Usage, Verdict
 
 EXTRA_VOTES = 2
 """How often a doubtful verdict is asked again."""
@@ -37,6 +37,7 @@ class Judge:
         store: Counts daily limits and keeps answers; optional.
         examples: Judged runs to learn from; those of the settings' file by default.
         calibrations: What is known of how well judges agree with people; stamped into reports.
+        limits: What all runs together may cost.
 
     Raises:
         mastwatch.judge.modes.BadTaxonomy: The settings name modes that do not exist.
@@ -51,10 +52,12 @@ class Judge:
         *,
         examples: Examples | None = None,
         calibrations: Calibrations | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self._client = client
         self._settings = settings
         self._store = store
+        self._shared = Account(limits or Limits(), "all runs together")
         self._examples = Examples.load(settings.examples) if examples is None else examples
         self._calibrations = calibrations
         self.taxonomy: Taxonomy = load_modes(settings.taxonomy, settings.modes)
@@ -93,7 +96,7 @@ class _Case:
         self._modes = judge.taxonomy.modes
         self._rows = Rows(trace)
         self._counts = vote.Counts()
-        self._budget = Budget(judge._settings, judge._store)
+        self._budget = Budget(judge._settings, judge._store, judge._shared)
         self._answers: list[Answer] = []
         self._seen: list[Window] = []
         self._detected = vote.detected(trace)

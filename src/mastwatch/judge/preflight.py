@@ -18,7 +18,7 @@ from mastwatch.judge.windows import tokens
 from mastwatch.store import Limits, Trace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What calls take.
 
@@ -43,6 +43,7 @@ class Estimate:
         run_id: The run.
         least: When the model is sure of all.
         most: When it is sure of nothing.
+        coverage: Share of the run's rows that the model would read whole.
         over: Limits of one run (``calls``, ``tokens``, ``usd``) that ``most`` would pass; what
             lies beyond would be ``not_evaluated``.
     """
@@ -50,6 +51,7 @@ class Estimate:
     run_id: str
     least: Asked
     most: Asked
+    coverage: float
     over: tuple[str, ...] = ()
 
 
@@ -59,21 +61,30 @@ async def estimate(trace: Trace, settings: JudgeSettings) -> Estimate:
     Raises:
         ValueError: The settings name modes or files that cannot be used.
     """
-    least = await _counted(trace, settings, "absent")
-    most = await _counted(trace, settings, "unsure")
-    limits = settings.per_trace
+    least, coverage = await _counted(trace, settings, "absent")
+    most, _ = await _counted(trace, settings, "unsure")
+    return Estimate(
+        run_id=trace.run_id,
+        least=least,
+        most=most,
+        coverage=coverage,
+        over=passed(most, settings.per_trace),
+    )
+
+
+def passed(asked: Asked, limits: Limits | TraceLimits) -> tuple[str, ...]:
+    """The limits (``calls``, ``tokens``, ``usd``) that calls would pass."""
     pairs = {
-        "calls": (most.calls, limits.calls),
-        "tokens": (most.input_tokens + most.output_tokens, limits.tokens),
-        "usd": (most.usd or 0.0, limits.usd),
+        "calls": (asked.calls, limits.calls),
+        "tokens": (asked.input_tokens + asked.output_tokens, limits.tokens),
+        "usd": (asked.usd or 0.0, limits.usd),
     }
-    over = tuple(
+    return tuple(
         name for name, (used, limit) in pairs.items() if limit is not None and used > limit
     )
-    return Estimate(run_id=trace.run_id, least=least, most=most, over=over)
 
 
-async def _counted(trace: Trace, settings: JudgeSettings, verdict: str) -> Asked:
+async def _counted(trace: Trace, settings: JudgeSettings, verdict: str) -> tuple[Asked, float]:
     client = _Counting(settings.model, verdict)
     unlimited = replace(
         settings,
@@ -81,14 +92,10 @@ async def _counted(trace: Trace, settings: JudgeSettings, verdict: str) -> Asked
         per_day=Limits(),
         concurrency=1,
     )
-    await Judge(client, unlimited).judge(trace)
+    report = await Judge(client, unlimited).judge(trace)
     usd = Budget(settings).usd(client.input_tokens, client.output_tokens)
-    return Asked(
-        calls=client.calls,
-        input_tokens=client.input_tokens,
-        output_tokens=client.output_tokens,
-        usd=usd,
-    )
+    asked = Asked(client.calls, client.input_tokens, client.output_tokens, usd)
+    return asked, report.coverage
 
 
 class _Counting:

@@ -13,8 +13,11 @@ REASONS = {
     "conflict": "the model said two different things",
     "context_overflow": "the run did not fit into the model, even in parts",
     "empty": "the model sent an empty reply",
+    "internal_error": "an error of mastwatch itself",
     "missing": "the model said nothing about this mode",
     "no_evidence": "no quote of it was found in the run",
+    "no_rows": "the run holds no messages, or is no longer in the store",
+    "no_text": "the messages of the run hold no text",
     "not_at_end": "no evidence near the end of the run, where this mode shows",
     "one_row": "evidence in one message only; a repetition takes two",
     "provider_error": "the model's server failed",
@@ -26,7 +29,9 @@ REASONS = {
     "timeout": "the model did not answer in time",
     "truncated": "the reply was cut off",
     "unparsable": "the reply could not be read",
-    "unreachable": "the model's server could not be reached",
+    "unreachable": "the model could not be reached",
+    "unreadable": "the stored run cannot be read",
+    "worker_died": "the workers that judged this run died over it",
 }
 WORDS = {
     "present": "present",
@@ -37,6 +42,7 @@ WORDS = {
     "no": "no",
     "unclear": "unclear",
 }
+_NAME_CHARS = 80
 
 
 def reason(name: str) -> str:
@@ -73,6 +79,15 @@ def fatal(slug: str) -> bool:
 def title(trace: Trace) -> str:
     """What a run is called."""
     return trace.name or trace.run_id
+
+
+def agent_name(name: str) -> str:
+    """An agent's name, as much of it as a line has room for.
+
+    >>> agent_name("Planner"), len(agent_name("x" * 5_000)), agent_name("")
+    ('Planner', 80, '?')
+    """
+    return (name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…") or "?"
 
 
 def count(number: int, one: str, many: str = "") -> str:

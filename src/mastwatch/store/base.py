@@ -25,7 +25,9 @@ class Job:
         run_id: The run.
         kind: What is to be done.
         trigger: Why: ``outcome``, ``finding``, ``sample``, ``asked``.
-        attempt: 1 for the first time.
+        attempt: 1 for the first time it is lent.
+        failed: How often it was given back as failed.
+        lost: How often a loan ran out: the worker died, or its machine slept.
         owner: The worker that holds it.
         until: Unix seconds; then anybody may take it, and once somebody has, this worker may no
             longer answer.
@@ -35,6 +37,8 @@ class Job:
     kind: JobKind
     trigger: str
     attempt: int
+    failed: int = 0
+    lost: int = 0
     owner: str
     until: float
 
@@ -170,8 +174,15 @@ class Store(Protocol):
     def finish(self, job: Job, report: Report) -> bool:
         """Give the report and end the job, both or neither; False when it is no longer ours."""
 
-    def postpone(self, job: Job, seconds: float, reason: str) -> None:
-        """Give a job back, to be taken again in so many seconds."""
+    def postpone(self, job: Job, seconds: float, reason: str, *, failed: bool = False) -> None:
+        """Give a job back, to be taken again in so many seconds.
+
+        Args:
+            job: It.
+            seconds: Until then.
+            reason: Why.
+            failed: Count it in ``Job.failed``.
+        """
 
     def queue(self, kind: JobKind) -> Mapping[str, int]:
         """How many jobs there are: ``waiting``, ``running``, ``done``."""

@@ -38,6 +38,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             reply BLOB NOT NULL)""",
         "CREATE INDEX cache_added ON cache (added, size)",
     ),
+    (
+        # failed: judgings that ended without a report, perhaps by the run's own fault. lost: loans
+        # that ran out, because the worker died.
+        "ALTER TABLE jobs ADD COLUMN failed INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE jobs ADD COLUMN lost INTEGER NOT NULL DEFAULT 0",
+        # The depth of the queue is asked for after every run: it must not read all jobs.
+        "CREATE INDEX jobs_done ON jobs (kind) WHERE done = 1",
+    ),
 )
 """Step n brings a file from version n to n + 1 (``PRAGMA user_version``). Only ever appended to."""
 

@@ -174,10 +174,10 @@ class SqliteStore:
                 rows.put_report(connection, row)
             return ours
 
-    def postpone(self, job: Job, seconds: float, reason: str) -> None:
+    def postpone(self, job: Job, seconds: float, reason: str, *, failed: bool = False) -> None:
         """Give a job back, to be taken again in so many seconds."""
         with self._db.writing() as connection:
-            jobs.postpone(connection, job, self._clock() + seconds, reason)
+            jobs.postpone(connection, job, self._clock() + seconds, reason, failed)
 
     def queue(self, kind: JobKind) -> Mapping[str, int]:
         """How many jobs there are: ``waiting``, ``running``, ``done``."""

@@ -39,7 +39,7 @@ class AnyLLMClient:
             from any_llm import acompletion
         except ImportError:
             raise ModelError(
-                "bad_request",
+                "unreachable",
                 "any-llm is not installed: pip install 'mastwatch[any-llm]' (Python 3.11 or newer)",
             ) from None
         try:

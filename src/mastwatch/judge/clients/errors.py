@@ -64,6 +64,8 @@ _SAYS: Mapping[ErrorKind, str] = {
     "unreachable": "{where} cannot be reached: check the address and that the server runs",
     "provider_error": "{where} had an error{told}",
 }
+_NOT_THERE = "{where} has no such model, or nothing at this address{told}"
+"""No question fares better there: as though there were no server."""
 
 
 def from_exception(error: BaseException, where: str) -> ModelError:
@@ -101,6 +103,8 @@ def from_refusal(refusal: Refusal, where: str, named: ErrorKind | None = None) -
         named: What the library takes it for.
     """
     kind = kind_of(refusal, named)
+    if refusal.status == 404 and kind == "bad_request":
+        return ModelError("unreachable", _NOT_THERE.format(where=where, told=_told(refusal, kind)))
     return _made(
         kind,
         where,
@@ -116,7 +120,7 @@ def _told(refusal: Refusal, kind: ErrorKind) -> str:
     if _PLAIN_CODE.match(refusal.code):
         told.append(refusal.code)
     if refusal.status == 404:
-        told.append("check the model's name and the base URL, which mostly ends in /v1")
+        told.append("check the model's name, and the base URL, which mostly ends in /v1")
     if kind == "auth" and out_of_credit(refusal):
         told.append("the account has no credit left")
     return f" ({', '.join(told)})" if told else ""

@@ -119,7 +119,7 @@ class OpenAIClient:
             from openai import AsyncOpenAI
         except ImportError:
             raise ModelError(
-                "bad_request",
+                "unreachable",
                 "the openai package is not installed: pip install 'mastwatch[openai]'",
             ) from None
         # We retry ourselves: within the budget, at our pace, and counted.

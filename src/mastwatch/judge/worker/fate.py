@@ -10,6 +10,8 @@ from mastwatch.store import Report
 
 MAX_ATTEMPTS = 8
 """How often a run is tried whose calls time out or fail: it may be the run that is at fault."""
+MAX_LOST = 5
+"""How often a run is lent to a worker that dies over it."""
 _FIRST_RETRY, _LONGEST_RETRY = 30.0, 3_600.0
 _SERVER_FIRST, _SERVER_LONGEST = 5.0, 300.0
 _KEY_FIRST, _KEY_LONGEST = 60.0, 900.0
@@ -30,7 +32,7 @@ class Fate:
     pause: bool = False
 
 
-def fate(report: Report, attempt: int, troubles: int, now: float) -> Fate | None:
+def fate(report: Report, failed: int, troubles: int, now: float) -> Fate | None:
     """Decide on a report; None when it is final.
 
     What no run can help (no server, a refused key, a busy server, the day's limit) costs a run
@@ -39,7 +41,7 @@ def fate(report: Report, attempt: int, troubles: int, now: float) -> Fate | None
 
     Args:
         report: As the judge gave it.
-        attempt: How often the run has been tried, this time among it.
+        failed: How often before the run failed in a way that may be its own fault.
         troubles: How often in a row a server's trouble has stopped all runs.
         now: Unix seconds.
     """
@@ -54,8 +56,8 @@ def fate(report: Report, attempt: int, troubles: int, now: float) -> Fate | None
     if "budget" in reasons and DAY_NOT_COUNTED in report.problems:
         return Fate("store", _doubled(_SERVER_FIRST, troubles, _SERVER_LONGEST), pause=True)
     for reason in ("timeout", "provider_error", "internal_error", "unreadable"):
-        if reason in reasons and attempt < MAX_ATTEMPTS:
-            return Fate(reason, _doubled(_FIRST_RETRY, attempt - 1, _LONGEST_RETRY))
+        if reason in reasons and failed + 1 < MAX_ATTEMPTS:
+            return Fate(reason, _doubled(_FIRST_RETRY, failed, _LONGEST_RETRY))
     return None
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
-import weakref
 from collections.abc import Callable
 
+from mastwatch import forks
 from mastwatch.guard import guard
 from mastwatch.judge.worker.worker import Worker
 from mastwatch.spans.suppress import untraced
 
 _GRACE_SHARE = 0.6  # of the time-out; the rest is for handing jobs back
-
-_threads: weakref.WeakSet[WorkerThread] = weakref.WeakSet()
 
 
 class WorkerThread:
@@ -28,7 +25,7 @@ class WorkerThread:
         self._make_worker = make_worker
         self._closed = False
         self._begin_anew()
-        _threads.add(self)
+        forks.remake(self)
 
     def _begin_anew(self) -> None:
         self._lock = threading.Lock()  # protects _thread
@@ -77,12 +74,3 @@ class WorkerThread:
         with guard("judge.thread"), untraced():
             self._worker = self._make_worker()
             asyncio.run(self._worker.run())
-
-
-def _after_fork() -> None:
-    for thread in list(_threads):
-        thread.after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -11,7 +11,7 @@ _log = logging.getLogger("mastwatch")
 
 _SAID = {
     "auth": "the judge's key is refused",
-    "unreachable": "the judge's server cannot be reached",
+    "unreachable": "the judge's model cannot be reached",
     "rate_limited": "the judge's server turns calls away",
     "budget": "the judge's limit for today is reached",
     "store": "the store that counts the judge's spending cannot be used",

@@ -14,7 +14,7 @@ from typing import TypeVar
 from mastwatch.guard import guard
 from mastwatch.judge.judge import Judge
 from mastwatch.judge.unjudged import unjudged
-from mastwatch.judge.worker.fate import Fate, fate
+from mastwatch.judge.worker.fate import MAX_LOST, Fate, fate
 from mastwatch.judge.worker.lease import judged
 from mastwatch.judge.worker.listener import Listener
 from mastwatch.judge.worker.pool import DaemonPool
@@ -75,7 +75,7 @@ class Worker:
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._trouble = Trouble()
         self._store_fails = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Job] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = False
         self._grace = GRACE_SECONDS
@@ -123,16 +123,22 @@ class Worker:
             return False
         self._tell(lambda listener: listener.on_queue(depth))
         while depth and not self._stopped and not self._trouble.waits(self._clock()):
-            # After trouble one run goes ahead and tells whether the others may follow.
-            if len(self._tasks) >= (1 if self._trouble.times else self._at_once):
+            if len(self._tasks) >= self._room():
                 return True
             job = await self._stored(lambda: self._store.claim("judge", self._owner, self._lease))
             if job is None:
                 break
             task = asyncio.create_task(self._work(judge, job))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._tasks[task] = job
+            task.add_done_callback(self._tasks.pop)
         return False
+
+    def _room(self) -> int:
+        """How many runs may be under way together."""
+        # After trouble one run goes ahead and tells whether the others may follow. One that a
+        # worker died over goes alone: dying again, it takes no others along.
+        alone = self._trouble.times or any(job.lost for job in self._tasks.values())
+        return 1 if alone else self._at_once
 
     def _depth(self) -> int:
         queue = self._store.queue("judge")
@@ -174,7 +180,10 @@ class Worker:
         try:
             kept = await asyncio.to_thread(self._store.trace, job.run_id)
             trace = trace if kept is None else kept
-            report = await judged(self._store, judge, job, trace, self._lease)
+            if job.lost >= MAX_LOST:
+                report = unjudged(trace, judge.taxonomy, "worker_died", trigger=job.trigger)
+            else:
+                report = await judged(self._store, judge, job, trace, self._lease)
         except ValueError:  # it was written by a newer release, or is damaged
             report = unjudged(trace, judge.taxonomy, "unreadable", trigger=job.trigger)
         except StoreError as error:
@@ -182,7 +191,7 @@ class Worker:
             return  # the job comes back when its loan is over
         if report is None:
             return
-        found = fate(report, job.attempt, self._trouble.times, self._clock())
+        found = fate(report, job.failed, self._trouble.times, self._clock())
         if found is None:
             await self._give(job, report, trace)
         else:
@@ -200,7 +209,9 @@ class Worker:
         if found.pause:
             self._trouble.met(found, report, self._clock())
         self._tell(lambda listener: listener.on_put_off(report))
-        await self._stored(lambda: self._store.postpone(job, found.seconds, found.reason))
+        await self._stored(
+            lambda: self._store.postpone(job, found.seconds, found.reason, failed=not found.pause)
+        )
 
     def _tell(self, say: Callable[[Listener], object]) -> None:
         for listener in self._listeners:

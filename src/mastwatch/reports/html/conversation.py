@@ -89,7 +89,7 @@ def _head(row: TraceRow, trace: Trace, marks: Marks) -> Html:
     return el(
         "div",
         el("a", f"#{row.index}", href=f"#{row_anchor(row.index)}", class_="number"),
-        el("b", row.agent or "?", class_="agent"),
+        el("b", wording.agent_name(row.agent), class_="agent"),
         el("span", f"→ {', '.join(row.recipients)}", class_="to") if row.recipients else None,
         el("span", kind, class_="kind") if kind != "reply" else None,
         el("span", f"in {row.branch}", class_="kind") if row.branch else None,

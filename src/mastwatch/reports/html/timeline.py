@@ -66,7 +66,7 @@ class _Picture:
             y = number * _LANE + _TRACK
             yield el("rect", x=0, y=y + _HEIGHT // 2, width="100%", height=1, class_="track")
             hue = self._hues.get(name, "")
-            yield el("text", name or "?", x=0, y=y - 4, class_=f"lane {hue}")
+            yield el("text", wording.agent_name(name), x=0, y=y - 4, class_=f"lane {hue}")
 
     def blocks(self) -> Iterator[Html]:
         """The messages; those of one lane that fall into one column share a block."""
@@ -83,7 +83,7 @@ class _Picture:
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         hue = self._hues.get(first.agent, "")
         shape = el("rect", x=x, y=y, width=width, height=_HEIGHT, class_=f"{hue} {kind}")
-        name = el("title", f"#{first.index} {first.agent}{more}")
+        name = el("title", f"#{first.index} {wording.agent_name(first.agent)}{more}")
         # Out of the tab order: the conversation itself is the way through with the keyboard.
         return el("a", name, shape, href=f"#{row_anchor(first.index)}", tabindex=-1)
 
