@@ -105,6 +105,28 @@ def test_a_rule_with_a_mistake_says_where_and_does_not_act(table: Any, problem: 
     assert read.problems[0].startswith(f"here.intervene #2: {problem}")
 
 
+def test_a_rule_that_no_detector_can_reach_is_said_at_the_start(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """FM-2.2 is the judge's alone; FM-2.4 is a suspicion at most while a run goes on."""
+    rules = [
+        {"mode": "FM-2.2", "action": "halt"},
+        {"mode": "FM-2.4", "action": "halt"},
+        {"mode": "FM-2.4", "action": "nudge", "severity": "suspect"},
+        {"mode": "*", "action": "nudge"},
+    ]
+    monkeypatch.chdir(tmp_path)
+    with mastwatch.instrument(actions=rules, metrics="none"):
+        pass
+    said = [record.getMessage() for record in caplog.records]
+    assert [s.rpartition("intervene: ")[2] for s in said if "never happens" in s] == [
+        "halt on FM-2.2 never happens: severity alert is asked for, and the mode is told by no "
+        "detector while a run goes on",
+        "halt on FM-2.4 never happens: severity alert is asked for, and the mode goes up to "
+        "suspect only while a run goes on",
+    ]
+
+
 def test_the_strongest_action_that_fits_is_taken_once_per_run() -> None:
     brake = Brake({"mode": "*", "action": "nudge"}, {"mode": "FM-1.3", "action": "halt"})
     for _ in range(3):
@@ -163,6 +185,23 @@ def test_a_nudge_is_said_once_and_lets_the_loop_count_anew() -> None:
     assert brake.control.take_nudge("r") == "Scout: Count.\n\nScout: Count."
     assert brake.control.take_nudge("r") == ""
     assert brake.renewed == ["r", "r"]
+
+
+def test_a_second_loop_of_the_same_step_does_not_halt_before_the_nudge_is_heard() -> None:
+    brake = Brake({"action": "nudge", "mode": "*", "then": "halt"})
+    brake.control.on_finding(finding())
+    brake.control.on_finding(finding(fingerprint="another"))  # the tool beside it
+    assert brake.done == [("nudge", "FM-1.3", "done")]
+    assert brake.control.take_nudge("r")
+    brake.control.on_finding(finding(fingerprint="another"))
+    assert brake.done[1:] == [("halt", "FM-1.3", "done")]
+
+
+def test_a_loop_in_which_no_model_is_asked_is_halted_all_the_same() -> None:
+    brake = Brake({"action": "nudge", "mode": "*", "then": "halt"})
+    for _ in range(2):
+        brake.control.on_finding(finding())
+    assert brake.done == [("nudge", "FM-1.3", "done"), ("halt", "FM-1.3", "done")]
 
 
 def test_a_dry_nudge_changes_nothing() -> None:

@@ -163,23 +163,24 @@ class Scope:
 
     def hourly(self, metric: Metric, by: str = "", **matchers: str) -> str:
         """In a sliding hour: for what is too rare for a rate to be more than spikes."""
-        inner = promql.select(metric, self.matchers(metric, matchers), "1h")
-        return promql.total(metric, f"increase({inner})", by.split())
+        return self._gained("1h", metric, by, matchers)
 
     def each(self, metric: Metric, by: str = "", **matchers: str) -> str:
         """In each step of the time axis: the cells of a heat map."""
-        inner = promql.select(metric, self.matchers(metric, matchers), "$__interval")
-        return promql.total(metric, f"increase({inner})", by.split())
+        return self._gained("$__interval", metric, by, matchers)
 
     def per_minute(self, metric: Metric, by: str = "", **matchers: str) -> str:
         """Per minute, over time."""
         return f"60 * {self.rate(metric, by, **matchers)}"
 
     def gained(self, metric: Metric, by: str = "", **matchers: str) -> str:
-        """In the whole time shown, first values of new series included."""
-        return promql.gained(
-            metric, "$__range", by=by.split(), matchers=self.matchers(metric, matchers)
-        )
+        """In the whole time shown."""
+        return self._gained("$__range", metric, by, matchers)
+
+    def _gained(self, window: str, metric: Metric, by: str, matchers: Mapping[str, str]) -> str:
+        """First values of new series included: of a process that failed before it was scraped."""
+        filtered = self.matchers(metric, matchers)
+        return promql.gained(metric, window, by=by.split(), matchers=filtered)
 
     def quantile(self, share: float, metric: Metric, by: str = "") -> str:
         """A quantile of a histogram."""

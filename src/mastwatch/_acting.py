@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mastwatch import forks
-from mastwatch.interventions import Interventions
+from mastwatch.interventions import Interventions, out_of_reach
 from mastwatch.sinks.actions import CallbackSink, WebhookSink, read_actions
 
 if TYPE_CHECKING:
+    from mastwatch.detector import Detector
     from mastwatch.instrumentor import Instrumentor
     from mastwatch.settings import Settings
     from mastwatch.spans.emit import Emitter
@@ -25,20 +26,29 @@ class Acting:
     Args:
         settings: What was asked for.
         watch: Where findings come from.
+        detectors: Those that find them.
         emitter: Tells the instrumentors of interventions.
 
     Attributes:
         callbacks: The host's functions.
-        problems: What could not be read in the settings, one sentence each.
+        problems: What cannot be read in the settings or never happens, one sentence each.
     """
 
-    def __init__(self, settings: Settings, watch: Watch, emitter: Emitter) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        watch: Watch,
+        detectors: Iterable[type[Detector]],
+        emitter: Emitter,
+    ) -> None:
         self._watch = watch
         self._emitter = emitter
-        self._wanted = read_actions(settings.actions, settings.origin("actions"))
+        where = settings.origin("actions")
+        self._wanted = read_actions(settings.actions, where)
         self._instrumentors: list[Instrumentor] = []
         self._lock = forks.lock()  # protects the birth of the interventions
-        self.problems = self._wanted.problems
+        silent = out_of_reach(self._wanted.interventions, f"{where}.intervene", detectors)
+        self.problems = (*self._wanted.problems, *silent)
         self.callbacks = CallbackSink(watch.acted)
         more = {"release": settings.release, "environment": settings.environment}
         self._webhooks = [

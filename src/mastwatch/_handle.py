@@ -89,7 +89,7 @@ class Handle:
             LogSink(),
         ):
             self.watch.add_sink(sink)
-        self.acting = Acting(settings, self.watch, self.emitter)
+        self.acting = Acting(settings, self.watch, self._detectors, self.emitter)
         by_name = settings.frameworks is not None
         self._frameworks = Frameworks(self.emitter, by_name, self._enabled)
 

@@ -17,6 +17,7 @@ from mastwatch.metric_names import METRICS, Metric
 
 MODES = [mode.code for mode in taxonomy.MODES]
 LIVE = ["FM-1.3", "FM-1.4", "FM-1.5", "FM-2.1", "FM-2.4", "FM-2.5", "FM-2.6", "FM-3.1", "FM-3.2"]
+SURE = ["FM-1.3", "FM-1.5", "FM-2.1"]
 VALUES: dict[str, list[str]] = {
     "framework": ["autogen", "langgraph"],
     "outcome": list(OUTCOMES),
@@ -46,7 +47,7 @@ BY_METRIC: dict[tuple[str, str], list[str]] = {
     (names.JUDGE_EVIDENCE.name, "status"): ["verified", "repaired", "rejected"],
     (names.JUDGE_AGREEMENT.name, "mode"): MODES[:6],
     (names.EVENTS_DROPPED.name, "reason"): ["events"],
-    (names.TOKENS_AFTER_FINDING.name, "mode"): ["FM-1.3", "FM-1.5", "FM-2.1"],
+    (names.TOKENS_AFTER_FINDING.name, "mode"): SURE,
 }
 PER_SECOND = {
     names.TOKENS.name: 900.0,
@@ -55,12 +56,12 @@ PER_SECOND = {
     names.MODEL_CALLS.name: 0.7,
     names.TOOL_CALLS.name: 0.3,
     names.RUNS.name: 0.02,
-    names.FLAGGED_RUNS.name: 0.0006,
+    names.FLAGGED_RUNS.name: 0.001,
     names.FINDINGS.name: 0.0008,
     names.JUDGE_TOKENS.name: 120.0,
     names.JUDGE_COST.name: 0.0002,
     names.JUDGE_VERDICTS.name: 0.004,
-    names.AGENT_FINDINGS.name: 0.00004,
+    names.AGENT_FINDINGS.name: 0.0002,
     names.SUPPRESSED_FINDINGS.name: 0.00003,
     names.NOTICES.name: 0.0004,
     names.ACTIONS.name: 0.00003,
@@ -150,12 +151,24 @@ def _growth(
     metric: Metric, labels: dict[str, str], times: range, rng: random.Random
 ) -> Iterator[tuple[int, float]]:
     rate = PER_SECOND.get(metric.name, 0.004) * math.prod(RARE.get(v, 1.0) for v in labels.values())
-    rate *= 0.3 + 1.4 * rng.random()
+    rate *= _happens(labels) * (0.3 + 1.4 * rng.random())
     whole = metric.name != names.JUDGE_COST.name
     for at in times:
         expected = max(0.0, rate * times.step * (1 + 0.6 * math.sin(at / 2_400 + rng.random())))
         grown = expected * rng.uniform(0.7, 1.3)
         yield at, float(int(grown + rng.random())) if whole else grown
+
+
+def _happens(labels: dict[str, str]) -> bool:
+    """Whether it can come to this: hints stay suspicions, and a detector has one mode."""
+    if "severity" not in labels:
+        return True
+    mode, severity = taxonomy.mode(labels["mode"]), labels["severity"]
+    told_by = labels.get("detector") or labels.get("source", "detector")
+    if told_by == "judge":
+        return severity == ("alert" if mode.fatal else "warn")
+    possible = mode.code in SURE or severity == "suspect"
+    return possible and told_by in ("detector", mode.slug)
 
 
 def _gauge(metric: Metric, seed: int, at: int) -> float:

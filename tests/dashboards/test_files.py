@@ -15,7 +15,7 @@ from mastwatch import metric_names as names
 from mastwatch.cli import main
 from mastwatch.metric_names import METRICS
 from mastwatch.panels import files
-from mastwatch.panels.export import SHARED
+from mastwatch.panels.export import EXAMPLES
 from mastwatch.panels.files import dashboards
 from mastwatch.panels.promql import TARGET_LABELS, select
 from mastwatch.panels.queries import Times, dashboard_queries, panel_queries, panels
@@ -200,6 +200,37 @@ def test_a_time_that_is_none_is_said_so(tmp_path, capsys) -> None:
     assert "'an hour' is no time; write 30s, 15m, 6h, 7d" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--share", "10"], "share is a share of runs, between 0 and 1, not 10.0"),
+        (["--least-runs", "0"], "least_runs is at least 1, not 0"),
+        (["--judge-usd", "-1"], "judge_usd is not below 0"),
+        (["--long", "15m", "--short", "1h"], "short (1h) is longer than long (15m)"),
+    ],
+)
+def test_rules_that_could_never_fire_are_refused(tmp_path, capsys, options, said) -> None:
+    assert main(["dashboards", "export", str(tmp_path), *options]) == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_people_filled_in_is_kept(tmp_path, capsys) -> None:
+    assert main(["dashboards", "up", "--dir", str(tmp_path)]) == 0
+    assert capsys.readouterr().err == ""
+    pager, rules = (
+        tmp_path / n for n in ("alertmanager/alertmanager.yml", "prometheus/alerts.yml")
+    )
+    pager.write_text("my pager")
+    rules.write_text("old")
+    assert main(["dashboards", "up", "--dir", str(tmp_path)]) == 0
+    assert capsys.readouterr().err == (
+        f"mastwatch dashboards: kept yours: {pager}; delete it for a new one\n"
+    )
+    assert pager.read_text() == "my pager"
+    assert "MastwatchRunStalled" in rules.read_text()
+
+
 def test_up_prepares_a_folder_and_says_what_is_untested(tmp_path, capsys) -> None:
     assert main(["dashboards", "up", "--dir", str(tmp_path)]) == 0
     told = capsys.readouterr().out
@@ -228,7 +259,7 @@ def test_an_installed_package_brings_its_files_along(tmp_path, monkeypatch) -> N
 
 def test_the_wheel_takes_every_folder_that_is_written_out() -> None:
     config = (ROOT / "pyproject.toml").read_text()
-    for name in (*SHARED, "prometheus", "compose"):
+    for name in (*EXAMPLES, "grafana", "prometheus", "compose"):
         assert f'"dashboards/{name}" = "mastwatch/_dashboards/{name}"' in config
 
 

@@ -1,14 +1,18 @@
-"""A real Prometheus and Alertmanager, and who is told of alerts."""
+"""A real Prometheus and Alertmanager, who is told of alerts, and what is watched."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 import threading
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+import pytest
 
 from services.conftest import free_port, missing, wait_until
 
@@ -95,3 +99,38 @@ class Receiver:
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+class Process:
+    """A mastwatch command under way, and the port of its metrics."""
+
+    def __init__(self, folder: Path, *words: str, variable: str) -> None:
+        self.port = free_port()
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "MASTWATCH_"))}
+        self._log = (folder / f"{words[-1]}.log").open("w")
+        self.popen = subprocess.Popen(
+            [sys.executable, "-m", "mastwatch", *words],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True, cwd=folder,
+            env={**clean, "OPENAI_API_KEY": "none", variable: str(self.port)},
+        )  # fmt: skip
+
+    def go(self) -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.write("\n")
+        self.popen.stdin.flush()
+
+    def read_until(self, line: str) -> None:
+        assert self.popen.stdout is not None
+        for said in self.popen.stdout:
+            if said.strip() == line:
+                return
+        pytest.fail(f"it ended before it said {line!r}: {Path(self._log.name).read_text()}")
+
+    def close(self) -> None:
+        self.popen.terminate()
+        try:
+            self.popen.wait(5)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            self.popen.wait()
+        self._log.close()

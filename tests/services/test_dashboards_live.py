@@ -15,7 +15,7 @@ from mastwatch.cli import main
 from mastwatch.panels.check import check, check_rules
 from mastwatch.panels.files import dashboards
 from mastwatch.panels.preview import page
-from mastwatch.panels.queries import Times
+from mastwatch.panels.queries import Times, dashboard_queries
 from mastwatch.panels.rules import rule_files
 from mastwatch.panels.server import Prometheus
 from services.conftest import missing
@@ -88,6 +88,31 @@ def test_panels_without_data_fail_the_check(tmp_path, capsys) -> None:
         assert "Runs going on" in told
     finally:
         stack.close()
+
+
+def test_lines_show_what_failed_before_the_first_scrape(tmp_path) -> None:
+    """The figures beside them do, so lines without it would contradict them."""
+    now = int(time.time())
+    series = f'{names.FINDINGS}{{mode="FM-1.5",severity="alert",source="detector",job="agents"}}'
+    samples = "".join(f"{series} 3 {at}\n" for at in range(now - 120, now + 1, 15))
+    kind = f"# TYPE {names.FINDINGS.name.removesuffix('_total')} counter\n"
+    stack = Stack(tmp_path)
+    try:
+        url = stack.prometheus(QUIET, tsdb=block(tmp_path, f"{kind}{samples}# EOF\n"))
+        asked = dashboard_queries(dashboards()[0], Times())
+        [line] = [query for query in asked if query.title == "Fatal modes over time"]
+        [told] = Prometheus(url).query(line.expr, now)
+    finally:
+        stack.close()
+    assert told.points[0][1] == 3
+
+
+def test_a_share_of_nothing_is_no_data(served, tmp_path, capsys) -> None:
+    quiet = tmp_path / "quiet.json"
+    panel = {"title": "NaN", "targets": [{"expr": "0 * mastwatch_runs_total / 0", "refId": "A"}]}
+    quiet.write_text(json.dumps({"title": "Mine", "panels": [panel]}))
+    assert main(["dashboards", "check", "--prometheus", served, "--dashboard", str(quiet)]) == 1
+    assert "EMPTY    Mine / panel NaN (A)" in capsys.readouterr().out
 
 
 def test_a_query_that_the_server_refuses_is_reported_with_its_words(served, tmp_path, capsys):

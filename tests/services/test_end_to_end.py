@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 import urllib.parse
 import urllib.request
@@ -30,12 +27,12 @@ from mastwatch.judge.modes import mast
 from mastwatch.judge.prompt import PROMPT_VERSION
 from mastwatch.panels.check import check
 from mastwatch.panels.files import dashboards
-from mastwatch.panels.queries import Times, dashboard_queries
+from mastwatch.panels.queries import Times
 from mastwatch.panels.rules import Parameters, rule_files
 from mastwatch.panels.server import Prometheus
 from mastwatch.testing import ScriptedModelServer
-from services.conftest import free_port, wait_until
-from services.stack import Receiver, Stack
+from services.conftest import wait_until
+from services.stack import Process, Receiver, Stack
 
 pytest.importorskip("autogen")
 pytest.importorskip("langgraph")
@@ -50,16 +47,19 @@ WITHHELD = "There is no stack trace in this result, so I cannot point at a line 
 """What the coder of the demo's group chat says; the scripted judge quotes it."""
 LIVE, JUDGED = "MastwatchTerminationUnawareness", "MastwatchInformationWithholding"
 
-# Each app waits for a line, works, and stays to be scraped.
+# Each app waits for a line, works on and off, so that there are rates, and stays to be scraped.
 FRAME = """
 import sys
+import time
 {imports}
 from mastwatch.demo.models import set_pace
 
 set_pace(0)
 print("ready", flush=True)
 sys.stdin.readline()
-{work}
+for _ in range(3):
+    {work}
+    time.sleep(1.1)
 print("\\nfailed", flush=True)
 sys.stdin.readline()
 """
@@ -67,16 +67,14 @@ APPS = {
     "ag2": FRAME.format(
         imports="import mastwatch\nfrom mastwatch.demo.apps import ag2_loop, ag2_no_stop",
         work="""
-for _ in range(3):
     ag2_no_stop.main()
     with mastwatch.run("checkout"):
         ag2_loop.main()
-        mastwatch.outcome(success=False)
-""",
+        mastwatch.outcome(success=False)""",
     ),
     "langgraph": FRAME.format(
         imports="from mastwatch.demo.apps import langgraph_healthy, langgraph_restart",
-        work="langgraph_healthy.main()\nlanggraph_restart.main()",
+        work="langgraph_healthy.main(); langgraph_restart.main()",
     ),
 }
 CONFIG = """
@@ -136,41 +134,6 @@ def judgement(request: dict[str, Any]) -> dict[str, Any]:
     return {"modes": found, "task_completed": "no" if row else "yes"}
 
 
-class Process:
-    """A mastwatch command under way, and the port of its metrics."""
-
-    def __init__(self, folder: Path, *words: str, variable: str) -> None:
-        self.port = free_port()
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "MASTWATCH_"))}
-        self._log = (folder / f"{words[-1]}.log").open("w")
-        self.popen = subprocess.Popen(
-            [sys.executable, "-m", "mastwatch", *words],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True, cwd=folder,
-            env={**clean, "OPENAI_API_KEY": "none", variable: str(self.port)},
-        )  # fmt: skip
-
-    def go(self) -> None:
-        assert self.popen.stdin is not None
-        self.popen.stdin.write("\n")
-        self.popen.stdin.flush()
-
-    def read_until(self, line: str) -> None:
-        assert self.popen.stdout is not None
-        for said in self.popen.stdout:
-            if said.strip() == line:
-                return
-        pytest.fail(f"it ended before it said {line!r}: {Path(self._log.name).read_text()}")
-
-    def close(self) -> None:
-        self.popen.terminate()
-        try:
-            self.popen.wait(5)
-        except subprocess.TimeoutExpired:
-            self.popen.kill()
-            self.popen.wait()
-        self._log.close()
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("end_to_end")
@@ -227,6 +190,7 @@ def failed(folder, started, receiver) -> Iterator[str]:
         ports = {name: process.port for name, process in started.items()}
         address = alertmanager.removeprefix("http://")
         url = stack.prometheus(PROMETHEUS.format(alertmanager=address, **ports))
+        wait_until(lambda: values(url, "count(up == 1)", "job") == {"": 3}, "the first scrapes")
         for name in APPS:
             started[name].go()
         for name in APPS:
@@ -300,15 +264,6 @@ def test_every_panel_of_every_dashboard_answers_with_data(failed) -> None:
     silent = [r.query.title for r in results if r.status != "ok" and r.query.kind != "annotation"]
     assert silent == []
     assert {r.query.where for r in results} == {board["title"] for board in dashboards()}
-
-
-def test_lines_show_what_failed_before_the_first_scrape(failed) -> None:
-    """The figures above them do, so lines without would contradict them."""
-    fleet = dashboards()[0]
-    [line] = [q for q in dashboard_queries(fleet, Times(300)) if q.title == "Fatal modes over time"]
-    counted = values(failed, line.expr, "mode")
-    assert counted.keys() >= {"FM-1.5", "FM-2.4"}
-    assert values(failed, f"({line.expr}) > 0.9", "source").keys() == {"detector", "judge"}
 
 
 def test_the_command_is_content_with_dashboards_and_rules(failed, capsys) -> None:

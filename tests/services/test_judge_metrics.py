@@ -16,7 +16,8 @@ from judge.stub import LOOP, trace
 from mastwatch.findings import Finding, Severity
 from mastwatch.judge.calibrate import Calibration, Calibrations
 from mastwatch.judge.findings import findings
-from mastwatch.sinks.metrics.judge import JudgeMetrics
+from mastwatch.reports import wording
+from mastwatch.sinks.metrics.judge import REASONS, JudgeMetrics
 from mastwatch.sinks.prometheus import PrometheusInstruments
 from mastwatch.sinks.span_event import SpanEventSink
 from mastwatch.sinks.verdicts import JudgeFindings, VerdictEvents
@@ -250,3 +251,7 @@ def test_present_becomes_a_finding_and_fatal_modes_an_alert() -> None:
     assert LOOP[:12] not in first.explanation
     again = findings(REPORT, trace(2, run_id="another"))[0]
     assert again.fingerprint == first.fingerprint
+
+
+def test_every_reason_is_said_in_words_in_reports() -> None:
+    assert set(REASONS) <= set(wording.REASONS)

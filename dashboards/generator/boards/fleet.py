@@ -136,11 +136,12 @@ def _fatal() -> Row:
             ),
             Panel(
                 "Fatal modes over time",
-                "Findings in a sliding hour, detectors and judge. A mark on the axis is an alert.",
+                "Findings at warn or above in a sliding hour, detectors and judge. A mark on the "
+                "axis is an alert.",
                 "stack",
                 (
                     Query(
-                        s.hourly(names.FINDINGS, "mode source", mode=f"~{FATAL}"),
+                        s.hourly(names.FINDINGS, "mode source", mode=f"~{FATAL}", severity=SURE),
                         "{{mode}} {{source}}", exemplars=True,
                     ),
                 ),

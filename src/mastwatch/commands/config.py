@@ -85,14 +85,18 @@ def describe(
         },
         "detectors": {kind.name: _detector(kind, policy) for kind in kinds},
         "rules": [_rule(rule, today) for rule in policy.rules],
-        "problems": [*settings.problems, *policy.problems, *_actions_problems(settings)],
+        "problems": [*settings.problems, *policy.problems, *_actions_problems(settings, kinds)],
     }
 
 
-def _actions_problems(settings: Settings) -> tuple[str, ...]:
+def _actions_problems(settings: Settings, kinds: list[type[Detector]]) -> Iterator[str]:
+    from mastwatch.interventions import out_of_reach
     from mastwatch.sinks.actions import read_actions
 
-    return read_actions(settings.actions, settings.origin("actions")).problems
+    where = settings.origin("actions")
+    wanted = read_actions(settings.actions, where)
+    yield from wanted.problems
+    yield from out_of_reach(wanted.interventions, f"{where}.intervene", kinds)
 
 
 def _open(value: Any) -> Any:

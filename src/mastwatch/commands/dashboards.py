@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 import subprocess
 import sys
@@ -40,8 +39,6 @@ wrote {count} files to {folder}
 Untested: the compose file itself, Grafana, the Collector and Tempo. Tested: everything for
 Prometheus 2.42 and Alertmanager 0.25.
 """
-_DURATION = re.compile(r"(\d+)([smhdw])")
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _POINTS = 120
 """Points of a line over the time shown."""
 
@@ -83,11 +80,12 @@ def _command(
 def _told(run: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
     """Say in one line why a command could not be run."""
     from mastwatch.panels.files import DashboardError
+    from mastwatch.panels.rules import BadParameters
     from mastwatch.panels.server import ServerError
 
     try:
         return run(args)
-    except (DashboardError, ServerError, OSError) as error:
+    except (BadParameters, DashboardError, ServerError, OSError) as error:
         sys.stderr.write(f"mastwatch dashboards: {error}\n")
         return 2
 
@@ -161,7 +159,7 @@ def _add_parameters(parser: argparse.ArgumentParser) -> None:
             continue
         group.add_argument(
             f"--{field.name.replace('_', '-')}",
-            type=_duration if kind is str and _DURATION.fullmatch(str(field.default)) else kind,
+            type=_duration if _is_duration(field.default) else kind,
             default=field.default,
             metavar="VALUE",
             help=f"default: {field.default}",
@@ -177,9 +175,16 @@ def _parameters(args: argparse.Namespace) -> Parameters:
 def _export(args: argparse.Namespace) -> int:
     from mastwatch.panels.export import export
 
-    for path in export(args.folder, _parameters(args), args.form):
-        sys.stdout.write(f"{path}\n")
+    done = export(args.folder, _parameters(args), args.form)
+    sys.stdout.writelines(f"{path}\n" for path in done.written)
+    _say_kept(done.kept)
     return 0
+
+
+def _say_kept(kept: list[Path]) -> None:
+    """Examples that were there: they may be filled in, and may load other rules than now chosen."""
+    for path in kept:
+        sys.stderr.write(f"mastwatch dashboards: kept yours: {path}; delete it for a new one\n")
 
 
 def _preview(args: argparse.Namespace) -> int:
@@ -198,8 +203,9 @@ def _preview(args: argparse.Namespace) -> int:
 def _up(args: argparse.Namespace) -> int:
     from mastwatch.panels.export import prepare
 
-    written = prepare(args.dir, _parameters(args), args.form)
-    sys.stdout.write(_STEPS.format(count=len(written), folder=args.dir))
+    done = prepare(args.dir, _parameters(args), args.form)
+    _say_kept(done.kept)
+    sys.stdout.write(_STEPS.format(count=len(done.written), folder=args.dir))
     if not args.start:
         return 0
     if shutil.which("docker") is None:
@@ -208,16 +214,26 @@ def _up(args: argparse.Namespace) -> int:
     return subprocess.run(["docker", "compose", "up", "--detach"], cwd=args.dir).returncode
 
 
+def _is_duration(default: object) -> bool:
+    return isinstance(default, str) and default[:1].isdigit()
+
+
 def _duration(text: str) -> str:
-    if not _DURATION.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 30s, 15m, 6h, 7d")
+    _seconds_of(text)
     return text
 
 
 def _seconds(text: str) -> int:
-    found = _DURATION.fullmatch(_duration(text))
-    assert found is not None
-    seconds = int(found[1]) * _SECONDS[found[2]]
-    if seconds < 60:
+    found = _seconds_of(text)
+    if found < 60:
         raise argparse.ArgumentTypeError("at least 1m, else there is nothing to see")
-    return seconds
+    return found
+
+
+def _seconds_of(text: str) -> int:
+    from mastwatch.panels.rules.parameters import seconds
+
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

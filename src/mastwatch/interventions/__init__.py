@@ -7,7 +7,7 @@ the run's framework carries it out at its next hook, by the framework's own mean
 
 from mastwatch.interventions.control import Interventions
 from mastwatch.interventions.orders import MAX_ROWS, RunHalted
-from mastwatch.interventions.rules import Intervention, read_interventions
+from mastwatch.interventions.rules import Intervention, out_of_reach, read_interventions
 from mastwatch.interventions.wording import SPEAKER
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "Intervention",
     "Interventions",
     "RunHalted",
+    "out_of_reach",
     "read_interventions",
 ]

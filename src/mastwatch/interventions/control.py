@@ -92,7 +92,7 @@ class Interventions(Sink):
         with self._lock:
             kept = self._of(finding.run_id)
             action = kept.due(rule)
-            if action is None or ("halt", result) in kept.once:
+            if action is None or ("halt", result) in kept.once or kept.unheard(rule, finding):
                 return
             if not self._is_able(action, finding):
                 result = "unsupported"
@@ -120,6 +120,7 @@ class Interventions(Sink):
             self._stop(kept, finding.run_id, f"halted by mastwatch: {finding.mode}")
             level = logging.WARNING
         else:
+            kept.waiting[id(rule)] = finding.fingerprint
             kept.nudges.append(words(finding, rule.message, kept.task))
             self._renew(finding.run_id)
             level = logging.INFO
@@ -176,6 +177,7 @@ class Interventions(Sink):
         with self._lock:
             text = "\n\n".join(kept.nudges)
             kept.nudges.clear()
+            kept.waiting.clear()
         return text
 
     def _of(self, run_id: str) -> RunOrders:

@@ -57,6 +57,7 @@ class RunOrders:
         finding: What it was ordered for.
         ended: Whether a hook has carried it out.
         nudges: What waits for the next model call.
+        waiting: What they were for: fingerprints by id of the rule.
         given: Actions taken so far, by id of the rule.
         once: Actions and results that come once per run only.
     """
@@ -68,6 +69,7 @@ class RunOrders:
     finding: Finding | None = None
     ended: bool = False
     nudges: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_NUDGES))
+    waiting: dict[int, str] = field(default_factory=dict)
     given: Counter[int] = field(default_factory=Counter)
     once: set[tuple[str, str]] = field(default_factory=set)
 
@@ -77,6 +79,14 @@ class RunOrders:
         self.chars += _size(row)
         while len(self.rows) > MAX_ROWS or (self.chars > MAX_CHARS and len(self.rows) > 1):
             self.chars -= _size(self.rows.popleft())
+
+    def unheard(self, rule: Intervention, finding: Finding) -> bool:
+        """Whether a rule's nudge still waits for a model, and this is another loop than its own.
+
+        Two tools called side by side are two loops in one step: the second is no sign that the
+        nudge did not help. The same loop once more is one, for no model may ever be asked.
+        """
+        return self.waiting.get(id(rule), finding.fingerprint) != finding.fingerprint
 
     def due(self, rule: Intervention) -> Action | None:
         """What a rule does next; None when it is used up."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from mastwatch import taxonomy
+from mastwatch.detector import Detector
 from mastwatch.findings import Finding, Severity
 from mastwatch.patterns import Patterns
 
@@ -77,6 +78,28 @@ def read_interventions(
         except (TypeError, ValueError) as error:
             problems.append(f"{where} #{number}: {error}; it does not act")
     return tuple(rules)
+
+
+def out_of_reach(
+    rules: Iterable[Intervention], where: str, detectors: Iterable[type[Detector]]
+) -> Iterator[str]:
+    """Say which rules can never act, as no detector goes so far; judged are only finished runs.
+
+    Args:
+        rules: What was read.
+        where: Where they are written, for people.
+        detectors: Those that watch.
+    """
+    slugs = {mode.code: mode.slug for mode in taxonomy.MODES}
+    known = [(d.mode, slugs.get(d.mode, ""), d.ceiling) for d in detectors]
+    for rule in rules:
+        found = [top for code, slug, top in known if rule.mode.match(code) or rule.mode.match(slug)]
+        if not any(top >= rule.severity for top in found):
+            so_far = f"goes up to {max(found).label} only" if found else "is told by no detector"
+            yield (
+                f"{where}: {rule.action} on {rule.mode} never happens: severity "
+                f"{rule.severity.label} is asked for, and the mode {so_far} while a run goes on"
+            )
 
 
 def _read(table: Any) -> Intervention:

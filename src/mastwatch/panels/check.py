@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -23,7 +24,8 @@ class Result:
 
     Attributes:
         query: The query.
-        status: ``empty``: no series; ``failed``: refused; ``missing``: the rule is not loaded.
+        status: ``empty``: nothing to show; ``failed``: refused; ``missing``: the rule is not
+            loaded.
         text: What the server says, or how many series there are.
     """
 
@@ -100,5 +102,7 @@ def _asked(server: Prometheus, query: Query, now: float, times: Times) -> Result
             found = server.query_range(query.expr, now - times.seconds, now, query.step)
     except QueryError as error:
         return Result(query, "failed", str(error))
-    status: Status = "ok" if found else "empty"
-    return Result(query, status, f"{len(found)} series")
+    if query.kind != "rule":
+        # A share of nothing is a series, too: a panel shows nothing, a rule is no worse for it.
+        found = [s for s in found if any(not math.isnan(value) for _, value in s.points)]
+    return Result(query, "ok" if found else "empty", f"{len(found)} series")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable
 
+from mastwatch import forks
 from mastwatch.guard import guard
 from mastwatch.store import StoreError
 
@@ -18,7 +17,6 @@ MAX_BYTES = 64 * 2**20
 """What may wait; beyond it is lost, and counted."""
 
 _log = logging.getLogger("mastwatch")
-_writers: weakref.WeakSet[Writer] = weakref.WeakSet()
 
 
 class Writer:
@@ -43,7 +41,7 @@ class Writer:
         self._max_bytes = max_bytes
         self._failing = False
         self._start()
-        _writers.add(self)
+        forks.remake(self)
 
     def _start(self) -> None:
         self._changed = threading.Condition()  # protects everything below
@@ -135,12 +133,3 @@ class Writer:
                 self._failing = True
             else:
                 self._failing = False
-
-
-def _after_fork() -> None:
-    for writer in list(_writers):
-        writer.after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -45,7 +45,7 @@ class AnyLLMClient:
         try:
             completion = await acompletion(
                 model=self._name,
-                messages=messages(ask),
+                messages=[*messages(ask)],
                 api_base=self._url,
                 api_key=self._key,
                 max_tokens=ask.max_tokens,

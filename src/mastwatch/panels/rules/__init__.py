@@ -8,11 +8,11 @@ from typing import Literal
 from mastwatch.panels.rules.alert import Alert
 from mastwatch.panels.rules.alerts import other_alerts
 from mastwatch.panels.rules.fatal import any_alerts, ratio_alerts
-from mastwatch.panels.rules.parameters import Parameters
+from mastwatch.panels.rules.parameters import BadParameters, Parameters
 from mastwatch.panels.rules.recording import recording_groups
 from mastwatch.panels.yaml import Value, dump
 
-__all__ = ["FORMS", "Alert", "Form", "Parameters", "alerts", "rule_files"]
+__all__ = ["FORMS", "Alert", "BadParameters", "Form", "Parameters", "alerts", "rule_files"]
 
 Form = Literal["ratio", "any"]
 FORMS: tuple[Form, ...] = ("ratio", "any")

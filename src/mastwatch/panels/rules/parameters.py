@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+_TIME = re.compile(r"([1-9]\d*)([smhdw])")
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+class BadParameters(ValueError):
+    """Rules with these windows and thresholds would never fire, or always."""
+
+
+def seconds(time: str) -> int:
+    """How long a time of Prometheus is, ``15m``.
+
+    Raises:
+        BadParameters: It is none, or nothing at all.
+    """
+    found = _TIME.fullmatch(time)
+    if found is None:
+        raise BadParameters(f"{time!r} is no time; write 30s, 15m, 6h, 7d")
+    return int(found[1]) * _SECONDS[found[2]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,3 +67,16 @@ class Parameters:
     every_compared: str = "5m"
     runbooks: str = "docs/modes"
     help_page: str = "docs/alerts.md"
+
+    def __post_init__(self) -> None:
+        """Refuse what would make an alert silent or endless."""
+        if not 0 < self.share < 1:
+            raise BadParameters(f"share is a share of runs, between 0 and 1, not {self.share}")
+        for name in ("least_runs", "idle_seconds"):
+            if getattr(self, name) < 1:
+                raise BadParameters(f"{name} is at least 1, not {getattr(self, name)}")
+        for name in ("loop_tokens", "judge_usd"):
+            if not getattr(self, name) >= 0:
+                raise BadParameters(f"{name} is not below 0, as {getattr(self, name)} is")
+        if seconds(self.short) > seconds(self.long):
+            raise BadParameters(f"short ({self.short}) is longer than long ({self.long})")
