@@ -118,7 +118,7 @@ class Handle:
             self.watch,
             EvaluationLog(self.providers.logger),
             self.emitter.content,
-            self._metrics.registry if self._metrics is not None else None,
+            self._metrics,
         )
         self._judging.start(self.settings, recorder)
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from mastwatch import _recording
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
-
+    from mastwatch._metrics import Metrics
     from mastwatch.judge.calibrate import Calibrations
     from mastwatch.judge.settings import JudgeSettings
     from mastwatch.judge.worker import Listener, WorkerThread
@@ -31,7 +30,7 @@ class Judging:
         watch: Its sinks hear of what the judge finds.
         evaluations: Where verdicts are written.
         content: Whether with words of the run.
-        registry: Where they are counted; nowhere if None.
+        counting: Whose exporters count them; nobody's if None.
     """
 
     def __init__(
@@ -39,12 +38,12 @@ class Judging:
         watch: Watch,
         evaluations: EvaluationLog,
         content: ContentPolicy,
-        registry: CollectorRegistry | None,
+        counting: Metrics | None,
     ) -> None:
         self._watch = watch
         self._evaluations = evaluations
         self._content = content
-        self._registry = registry
+        self._counting = counting
         self._metrics: JudgeMetrics | None = None
         self._thread: WorkerThread | None = None
 
@@ -95,11 +94,10 @@ class Judging:
             VerdictEvents(self._evaluations, self._content),
             JudgeFindings(self._watch.announce),
         ]
-        if self._registry is not None:
+        if self._counting is not None:
             from mastwatch.sinks.metrics.judge import JudgeMetrics
-            from mastwatch.sinks.prometheus import PrometheusInstruments
 
-            self._metrics = JudgeMetrics(PrometheusInstruments(self._registry), calibrations)
+            self._metrics = JudgeMetrics(self._counting.more(), calibrations)
             listeners.append(self._metrics)
         return listeners
 

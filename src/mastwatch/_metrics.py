@@ -50,6 +50,7 @@ class Metrics:
         frameworks: Iterable[str],
         modes: Iterable[str],
     ) -> None:
+        self._settings = settings
         self._watch = watch
         self._prometheus: PrometheusInstruments | None = None
         self._otel: OtelInstruments | None = None
@@ -98,10 +99,18 @@ class Metrics:
             )
         return self._otel
 
-    @property
-    def registry(self) -> CollectorRegistry | None:
-        """Where metrics for Prometheus live, or None."""
-        return self._prometheus.registry if self._prometheus is not None else None
+    def more(self) -> Instruments:
+        """Instruments of the same exporters, for who counts and closes apart (the judge)."""
+        used: list[Instruments] = []
+        if self._prometheus is not None:
+            from mastwatch.sinks.prometheus import PrometheusInstruments
+
+            used.append(PrometheusInstruments(self._prometheus.registry))
+        if self._otel is not None:
+            from mastwatch.spans.meter import OtelInstruments
+
+            used.append(OtelInstruments(self._watch.drop, self._settings.flush_timeout))
+        return used[0] if len(used) == 1 else Several(used)
 
     @property
     def url(self) -> str | None:

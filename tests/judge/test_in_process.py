@@ -83,7 +83,7 @@ def test_a_failed_run_is_judged_and_what_is_found_is_told(path, spans) -> None:
         run_id = run()
         store = SqliteStore(path)
         until(lambda: store.report(run_id) and told)
-        registry = handle._metrics.registry
+        registry = handle._metrics._prometheus.registry
         counted = registry.get_sample_value(
             "mastwatch_judge_verdicts_total", {"mode": "FM-1.3", "verdict": "present"}
         )

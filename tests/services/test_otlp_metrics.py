@@ -126,6 +126,40 @@ def test_otel_metrics_exporter_is_honoured(receiver) -> None:
     assert "mastwatch_runs_total" in receiver.metrics
 
 
+JUDGED = """
+import sys, time
+import mastwatch
+from mastwatch.store.sqlite import SqliteStore
+
+def model(messages, schema):
+    absent = {"verdict": "absent", "confidence": 0.9, "evidence": [], "why": ""}
+    modes = {slug: absent for slug in schema["properties"]["modes"]["properties"]}
+    return {"modes": modes, "task_completed": "no"}
+
+mastwatch.instrument(judge=model, store=PATH)
+with mastwatch.run("report", task="write the report") as run:
+    mastwatch.message("Writer", "Here is the whole report, all of it.", to="Editor")
+    mastwatch.outcome(success=False)
+store = SqliteStore(PATH)
+deadline = time.monotonic() + 30
+while store.report(run.id) is None and time.monotonic() < deadline:
+    time.sleep(0.02)
+"""
+
+
+def test_what_the_judge_says_is_counted_too(receiver, tmp_path) -> None:
+    app = JUDGED.replace("PATH", repr(str(tmp_path / "runs.sqlite")))
+    done = run(app, receiver.url, MASTWATCH_METRICS="otlp")
+    assert done.returncode == 0, done.stderr
+    counted = {
+        (labels["mode"], labels["verdict"]): point.as_int
+        for labels, point in receiver.points("mastwatch_judge_verdicts_total")
+    }
+    assert counted["FM-2.4", "absent"] == 1
+    assert counted["FM-2.4", "present"] == 0
+    assert "mastwatch_runs_active" in receiver.metrics  # the judge's last export took nothing away
+
+
 BOTH = (
     APP.replace("mastwatch.instrument()", 'handle = mastwatch.instrument(metrics="both")')
     + """

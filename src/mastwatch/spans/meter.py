@@ -50,6 +50,7 @@ class OtelInstruments:
         self._quiet = Quiet()
         self._own: MeterProvider | None = None
         self._pusher: Pusher | None = None
+        self._gauges: list[str] = []
         # The proxy stands for a provider that the host may set later.
         set_by_host = not isinstance(
             metrics.get_meter_provider(), metrics._internal._ProxyMeterProvider
@@ -89,6 +90,7 @@ class OtelInstruments:
     def gauge(self, metric: Metric, labels: Sequence[str]) -> _Family:
         """A gauge, read when it is exported."""
         gauge = _gauges[metric.name] = _Gauge()
+        self._gauges.append(metric.name)
 
         def read(options: CallbackOptions, name: str = metric.name) -> Iterable[Observation]:
             return _gauges[name].observations() if name in _gauges else ()
@@ -118,7 +120,8 @@ class OtelInstruments:
 
     def close(self) -> None:
         """Export what is left, and stop."""
-        _gauges.clear()
+        for name in self._gauges:
+            _gauges.pop(name, None)
         if self._pusher is not None and self._own is not None:
             self._pusher.close(self._timeout)
             bounded([self._own.shutdown], 1.0)  # ends the retries of an export that goes on
