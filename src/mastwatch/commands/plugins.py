@@ -58,4 +58,4 @@ def _line(plugin: Plugin) -> str:
     kind = plugin.group.rpartition(".")[2].rstrip("s")
     origin = f"{plugin.distribution} {plugin.version}".strip() or "unknown package"
     state = f"NOT LOADED: {plugin.problem}" if plugin.problem else "loaded"
-    return f"{kind:<15}  {plugin.name:<24}  {origin:<24}  {state}"
+    return f"{kind:<15}  {plugin.name:<30}  {origin:<20}  {state}"
