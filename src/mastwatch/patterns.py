@@ -6,6 +6,8 @@ import fnmatch
 import re
 from typing import Any
 
+from mastwatch import taxonomy
+
 
 class Patterns:
     """One or several names, each of which may hold ``*``, ``?`` and ``[...]``; case counts.
@@ -48,6 +50,22 @@ class Patterns:
     def match(self, value: str) -> bool:
         """Whether one of them matches the whole of ``value``, or is ``value`` as it stands."""
         return not self.names or value in self.names or self._match(value) is not None
+
+    def modes(self) -> frozenset[str]:
+        """Codes of the failure modes that are meant, by code or slug.
+
+        Raises:
+            ValueError: A name is meant for no mode.
+        """
+        meant: set[str] = set()
+        for name in self.names:
+            one = Patterns((name,))
+            found = {m.code for m in taxonomy.MODES if one.match(m.code) or one.match(m.slug)}
+            if not found:
+                known = ", ".join(mode.code for mode in taxonomy.MODES)
+                raise ValueError(f"{name!r} is no MAST failure mode; known codes: {known}")
+            meant |= found
+        return frozenset(meant)
 
     def __bool__(self) -> bool:
         return bool(self.names)

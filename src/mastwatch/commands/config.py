@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mastwatch.commands import Commands
+from mastwatch.commands import Commands, group
 
 if TYPE_CHECKING:
     from mastwatch.detector import Detector
@@ -27,14 +27,7 @@ here; variables are those of this shell, files those of this working directory."
 
 def add(commands: Commands) -> None:
     """Add the command, its sub-command and their options."""
-    parser = commands.add_parser("config", help="the effective configuration, and its origin")
-
-    def usage(args: argparse.Namespace) -> int:
-        parser.print_help()
-        return 0
-
-    parser.set_defaults(main=usage)
-    inside = parser.add_subparsers(metavar="command", title="commands")
+    inside = group(commands, "config", "the effective configuration, and its origin")
     show = inside.add_parser(
         "show",
         help="print every effective value and where it comes from",

@@ -11,7 +11,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mastwatch.commands import Commands
+from mastwatch.commands import Commands, group
 from mastwatch.commands.dashboards_check import run_check
 
 if TYPE_CHECKING:
@@ -45,19 +45,9 @@ _POINTS = 120
 
 def add(commands: Commands) -> None:
     """Add the command, its sub-commands and their options."""
-    parser = commands.add_parser(
-        "dashboards",
-        help="dashboards and alerts: export, check, preview, up",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    inside = group(
+        commands, "dashboards", "dashboards and alerts: export, check, preview, up", _DESCRIPTION
     )
-
-    def usage(args: argparse.Namespace) -> int:
-        parser.print_help()
-        return 0
-
-    parser.set_defaults(main=usage)
-    inside = parser.add_subparsers(metavar="command", title="commands")
     _add_export(inside)
     _add_check(inside)
     _add_preview(inside)

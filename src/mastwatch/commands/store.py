@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from mastwatch.commands import Commands
+from mastwatch.commands import Commands, group
 
 if TYPE_CHECKING:
     from mastwatch.store import RunFilter
@@ -23,19 +23,9 @@ _CONDITIONS = ("run_id", "conversation_id", "user_id", "until")
 
 def add(commands: Commands) -> None:
     """Add the command, its sub-commands and their options."""
-    parser = commands.add_parser(
-        "store",
-        help="finished runs that were kept: list, show, delete",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    inside = group(
+        commands, "store", "finished runs that were kept: list, show, delete", _DESCRIPTION
     )
-
-    def usage(args: argparse.Namespace) -> int:
-        parser.print_help()
-        return 0
-
-    parser.set_defaults(main=usage)
-    inside = parser.add_subparsers(metavar="command", title="commands")
     _add_list(inside)
     show = _command(inside, "show", _show, "print one run: messages, findings, verdicts")
     show.add_argument("run", metavar="RUN", help="its id, as `mastwatch store list` prints it")

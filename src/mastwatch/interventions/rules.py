@@ -121,11 +121,7 @@ def _read(table: Any) -> Intervention:
 
 def _mode(raw: Any) -> Patterns:
     patterns = Patterns.read(raw)
-    for name in patterns.names:
-        one = Patterns((name,))
-        if not any(one.match(mode.code) or one.match(mode.slug) for mode in taxonomy.MODES):
-            known = ", ".join(mode.code for mode in taxonomy.MODES)
-            raise ValueError(f"{name!r} is no MAST failure mode; known codes: {known}")
+    patterns.modes()  # raises for a name of none
     return patterns
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
-from mastwatch import taxonomy
 from mastwatch.detector import Detector
 from mastwatch.findings import Finding, Severity
 from mastwatch.patterns import Patterns
@@ -164,18 +163,7 @@ def _keyed(key: str, read: Any, raw: Any) -> Any:
 
 
 def _modes(patterns: Patterns | None) -> frozenset[str]:
-    if patterns is None:
-        return frozenset()
-    for name in patterns.names:
-        one = Patterns((name,))
-        if not any(one.match(mode.code) or one.match(mode.slug) for mode in taxonomy.MODES):
-            known = ", ".join(mode.code for mode in taxonomy.MODES)
-            raise ValueError(f"mode: {name!r} is no MAST failure mode; known codes: {known}")
-    return frozenset(
-        mode.code
-        for mode in taxonomy.MODES
-        if patterns.match(mode.code) or patterns.match(mode.slug)
-    )
+    return frozenset() if patterns is None else _keyed("mode", Patterns.modes, patterns)
 
 
 def _severity(raw: Any) -> Severity | None:
