@@ -36,7 +36,12 @@ class Instrumentor:
         trigger: Module after whose import ``install`` runs; the library itself by default.
         distributions: Names on the package index that provide the library, newest first.
         minimum: Oldest supported version by distribution, ``{"autogen": "0.14"}``.
-        supersedes: Names of instrumentors whose events this one already covers.
+        supersedes: Names of instrumentors whose events this one already covers: a model call that
+            it has open is the same call when it reaches the library below.
+        producers: Others' instrumentors of the same library, ``"package.module:Class"``. Where one
+            is active, spans are left to it (see ``traced_by``).
+        scopes: Instrumentation scopes of the spans that others, or the library itself, make for
+            it: the bridge leaves these alone while our hooks are in place.
     """
 
     name: ClassVar[str]
@@ -46,6 +51,8 @@ class Instrumentor:
     distributions: ClassVar[tuple[str, ...]] = ()
     minimum: ClassVar[dict[str, str]] = {}
     supersedes: ClassVar[tuple[str, ...]] = ()
+    producers: ClassVar[tuple[str, ...]] = ()
+    scopes: ClassVar[tuple[str, ...]] = ()
 
     def install(self, emitter: Emitter) -> None:
         """Attach to the imported library.
@@ -73,6 +80,14 @@ class Instrumentor:
     def hooks(self) -> dict[str, bool]:
         """Each hook's name and whether it is in place, for ``mastwatch_hook_status``."""
         return {}
+
+    @classmethod
+    def traced_by(cls) -> tuple[str, ...]:
+        """Which of ``producers`` are active at this moment; looking imports nothing.
+
+        Ask when a run starts: producers come and go while the app runs.
+        """
+        return tuple(producer for producer in cls.producers if _instruments(producer))
 
     @classmethod
     def present(cls) -> bool:
@@ -104,6 +119,17 @@ class Instrumentor:
         if found is None or minimum is None or not older(found[1], minimum):
             return ""
         return f"{found[0]} {found[1]} is too old, {minimum} or later is needed"
+
+
+def _instruments(producer: str) -> bool:
+    """Whether an instrumentor of OpenTelemetry's kind is switched on."""
+    import sys
+
+    module, _, name = producer.partition(":")
+    kind = getattr(sys.modules.get(module), name, None)
+    # They are singletons; looking at the one there is makes none.
+    made = getattr(kind, "_instance", None)
+    return bool(getattr(made, "is_instrumented_by_opentelemetry", False))
 
 
 def older(version: str, minimum: str) -> bool:

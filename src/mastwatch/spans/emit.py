@@ -21,7 +21,14 @@ from mastwatch.spans import attributes, semconv
 from mastwatch.spans.content import ContentPolicy
 from mastwatch.spans.core import Core, Verdict, firing
 from mastwatch.spans.run import Run
-from mastwatch.spans.scope import ModelCall, Scope, ToolCall, current_scope, error_type
+from mastwatch.spans.scope import (
+    ModelCall,
+    Scope,
+    ToolCall,
+    current_scope,
+    error_type,
+    latest_call,
+)
 
 if TYPE_CHECKING:
     from mastwatch.interventions import Interventions
@@ -53,6 +60,7 @@ class Emitter:
         tracer: Makes the spans: a tracer, or what gives the present one at each run's start.
         content: What text may stand on them.
         attributes: Put on every run's span (release, environment).
+        clock: Unix time in seconds; recorded spans bring their own.
     """
 
     def __init__(
@@ -61,8 +69,10 @@ class Emitter:
         tracer: trace.Tracer | Callable[[], trace.Tracer],
         content: ContentPolicy | None = None,
         attributes: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.watch = watch
+        self.clock = clock
         self._tracer = tracer
         self.content = content or ContentPolicy()
         self.attributes = dict(attributes or {})
@@ -79,6 +89,14 @@ class Emitter:
         """The scope whose ``attached()`` block we are in, if its run is still open."""
         scope = current_scope.get()
         return scope if scope is not None and not scope.run.finished else None
+
+    def model_call_here(self) -> ModelCall | None:
+        """The model call of a library above that is under way in this context, if any.
+
+        A library below is then part of it: it may ``enrich`` the call and opens none of its own.
+        """
+        call = latest_call.get()
+        return call if call is not None and call.waiting and not call.run.finished else None
 
     def suppressed(self) -> bool:
         """Whether someone (our own judge, for one) asked for no instrumentation here."""
@@ -126,7 +144,7 @@ class Emitter:
         run.publish(
             RunStarted(
                 run_id=run.id,
-                at=time.time(),
+                at=self.clock(),
                 branch=run.branch,
                 name=name,
                 framework=framework,
@@ -180,7 +198,7 @@ class Emitter:
             return core
         event = RunFinished(
             run_id=core.id,
-            at=time.time(),
+            at=self.clock(),
             index=core.rows - 1,
             outcome="abandoned",
             reason="the conversation went on with new input",

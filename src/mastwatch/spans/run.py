@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -268,7 +267,7 @@ class Run(Scope):
         """What every event of this run says of itself."""
         return {
             "run_id": self.id,
-            "at": time.time(),
+            "at": self.emitter.clock(),
             "id": id or self.next_id(),
             "branch": self.branch,
         }
@@ -298,7 +297,7 @@ class Run(Scope):
             outcome, reason, error = "cancelled", halted, None
         event = RunFinished(
             run_id=self.id,
-            at=time.time(),
+            at=self.emitter.clock(),
             branch=self.branch,
             index=self.last_index,
             outcome=outcome,

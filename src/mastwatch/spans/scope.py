@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mastwatch.spans.run import Run
 
 current_scope: ContextVar[Scope | None] = ContextVar("mastwatch_scope", default=None)
+latest_call: ContextVar[ModelCall | None] = ContextVar("mastwatch_model_call", default=None)
+"""The model call that began last in this context; it may be over."""
 
 
 def error_type(error: BaseException) -> str:
@@ -44,7 +46,7 @@ class Scope:
         self.run: Run = run if run is not None else self  # type: ignore[assignment]
         self.span = span
         self.agent = agent
-        self.started = time.time()
+        self.started = run.emitter.clock() if run is not None else time.time()
         self.carries: int | None = None
         self.turn_id = ""
         self._ended = False
@@ -114,6 +116,43 @@ class ModelCall(Scope):
         self._provider = provider
         self._request = request
         self._answered = False
+        self._usage: tuple[int | None, int | None] = (None, None)
+        # Hooks on callback pairs cannot attach a scope: this tells the library below whose call
+        # it is. No token is kept: what counts is whether the call is still open.
+        latest_call.set(self)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the answer is still to come."""
+        return not self._answered and not self._ended
+
+    def enrich(
+        self,
+        *,
+        model: str = "",
+        provider: str = "",
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+    ) -> None:
+        """Add what the library below knows of the same call; what was said above stays.
+
+        Args:
+            model: The model's name.
+            provider: As in ``gen_ai.provider.name``.
+            input_tokens: As reported.
+            output_tokens: As reported.
+        """
+        if not self.waiting:
+            return
+        about = {
+            semconv.REQUEST_MODEL: "" if self._model else model,
+            semconv.PROVIDER_NAME: "" if self._provider else provider,
+        }
+        self._model = self._model or model
+        self._provider = self._provider or provider
+        self._usage = (input_tokens, output_tokens)
+        if self.span is not None:
+            self.span.set_attributes({key: value for key, value in about.items() if value})
 
     def answered(
         self,
@@ -134,8 +173,10 @@ class ModelCall(Scope):
         if self._answered:
             return
         self._answered = True
-        now = time.time()
         run = self.run
+        now = run.emitter.clock()
+        if (input_tokens, output_tokens) == (None, None):
+            input_tokens, output_tokens = self._usage
         if self.span is not None:
             usage = {semconv.INPUT_TOKENS: input_tokens, semconv.OUTPUT_TOKENS: output_tokens}
             self.span.set_attributes({k: v for k, v in usage.items() if v is not None})
@@ -159,6 +200,7 @@ class ModelCall(Scope):
             ),
             self.span,
         )
+        self._request = None  # a context may remember this call for long
 
 
 class ToolCall(Scope):
@@ -189,7 +231,7 @@ class ToolCall(Scope):
         if self._returned:
             return None
         self._returned = True
-        run, now = self.run, time.time()
+        run, now = self.run, self.run.emitter.clock()
         content = run.emitter.content
         if self.span is not None and content.capture and result is not None:
             self.span.set_attribute(semconv.TOOL_CALL_RESULT, content.clean(result)[0])

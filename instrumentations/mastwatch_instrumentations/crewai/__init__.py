@@ -1,0 +1,26 @@
+"""CrewAI: see ``CrewAIInstrumentor``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mastwatch.instrumentor import DidNotEnable, Instrumentor
+
+if TYPE_CHECKING:
+    from mastwatch.spans.emit import Emitter
+
+
+class CrewAIInstrumentor(Instrumentor):
+    """Watch CrewAI."""
+
+    name = "crewai"
+    library = "crewai"
+    distributions = ("crewai",)
+    minimum = {"crewai": "1.10"}  # noqa: RUF012 - a ClassVar in the base
+
+    def install(self, emitter: Emitter) -> None:
+        """Not there yet."""
+        raise DidNotEnable("not there yet")
+
+    def uninstall(self) -> None:
+        """Nothing to undo."""

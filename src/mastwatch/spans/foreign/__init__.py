@@ -1,0 +1,1 @@
+"""Spans that others made: what they say, whoever said it."""
