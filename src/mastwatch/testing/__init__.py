@@ -17,10 +17,12 @@ detector is raised here, where a live watch would count it and go on.
 from mastwatch.testing.contract import check_detector
 from mastwatch.testing.corpus import Sample, corpus
 from mastwatch.testing.model_server import ScriptedModelServer
+from mastwatch.testing.recording import Recording
 from mastwatch.testing.script import Script
 from mastwatch.testing.watched import Seen, findings, watched
 
 __all__ = [
+    "Recording",
     "Sample",
     "Script",
     "ScriptedModelServer",
