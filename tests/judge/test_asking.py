@@ -18,6 +18,7 @@ from mastwatch.judge.client import RUNGS, Ask, ModelError, Reply
 from mastwatch.judge.learned import Learned, known, was_cut
 from mastwatch.judge.pace import Pace
 from mastwatch.judge.settings import JudgeSettings
+from mastwatch.judge.verdicts import VerdictsForm
 from mastwatch.store import StoreError
 
 SLUGS = ("step_repetition", "task_derailment")
@@ -61,7 +62,7 @@ def asking(client: Client, speed: Pace | None = None, store: Any = None, **optio
 
 
 def question(number: int = 0, size: int = 10) -> Question:
-    return Question("system", "x" * size, SLUGS, f"key-{number}")
+    return Question("system", "x" * size, VerdictsForm(SLUGS), f"key-{number}")
 
 
 def budget(**options: Any) -> Budget:

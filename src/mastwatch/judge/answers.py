@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Generic, Literal
 
 from mastwatch.guard import report
 from mastwatch.judge import prompt
 from mastwatch.judge.client import ModelClient, Reply, Rung
-from mastwatch.judge.schema import Parsed, Unreadable, parse
+from mastwatch.judge.form import Form, T
+from mastwatch.judge.schema import Unreadable
 from mastwatch.judge.settings import JudgeSettings
 from mastwatch.store import Store, StoreError, Usage
 
@@ -22,23 +23,23 @@ Failure = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Question(Generic[T]):
     """What is asked.
 
     Attributes:
         system, user: As in ``Ask``.
-        slugs: The modes it is about.
+        form: The kind of reply that is wanted.
         key: Identity of the question for the cache, without the frame's random word.
     """
 
     system: str
     user: str
-    slugs: tuple[str, ...]
+    form: Form[T]
     key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Generic[T]):
     """What became of a question.
 
     Attributes:
@@ -51,7 +52,7 @@ class Answer:
         problem: One sentence on the failure; no text of the run.
     """
 
-    parsed: Parsed | None = None
+    parsed: T | None = None
     failure: Failure | None = None
     usage: Usage = field(default_factory=Usage)
     rung: str = ""
@@ -74,20 +75,20 @@ class Remembered:
         self._sampling = sorted(settings.sampling.items())
         self._store = store if settings.cache else None
 
-    def get(self, question: Question) -> Answer | None:
+    def get(self, question: Question[T]) -> Answer[T] | None:
         """The answer to the same question, if it was asked before."""
         kept = self._kept(question)
         if kept is None:
             return None
         value = json.loads(kept)
-        read = parse(value["text"], question.slugs)
+        read = question.form.read(value["text"])
         if isinstance(read, Unreadable):
             return None
         return Answer(
             parsed=read, usage=Usage(cached_calls=1), rung=value["rung"], model=value["model"]
         )
 
-    def put(self, question: Question, reply: Reply, rung: Rung) -> None:
+    def put(self, question: Question[T], reply: Reply, rung: Rung) -> None:
         """Keep an answer."""
         if self._store is None:
             return
@@ -97,7 +98,7 @@ class Remembered:
         except StoreError as error:
             report("judge.cache", error)
 
-    def _kept(self, question: Question) -> str | None:
+    def _kept(self, question: Question[T]) -> str | None:
         if self._store is None:
             return None
         try:
@@ -106,7 +107,7 @@ class Remembered:
             report("judge.cache", error)
             return None
 
-    def _key(self, question: Question) -> str:
+    def _key(self, question: Question[T]) -> str:
         client = self._client
         asked = [
             question.key,
@@ -115,24 +116,9 @@ class Remembered:
             client.address,
             client.model,
             self._sampling,
-            question.slugs,
+            question.form.about,
         ]
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
-
-
-def completed(first: Parsed, then: Parsed, slugs: Sequence[str]) -> Parsed:
-    """A reply that lacked some modes, with what the next one says of those."""
-    opinions = {**then.opinions, **first.opinions}
-    return Parsed(
-        opinions=opinions,
-        task_completed=(
-            then.task_completed if first.task_completed == "unclear" else first.task_completed
-        ),
-        missing=tuple(s for s in slugs if s not in opinions and s in then.missing),
-        malformed=tuple(s for s in slugs if s not in opinions and s not in then.missing),
-        ghosts=first.ghosts + then.ghosts,
-        clean=first.clean and then.clean,
-    )
 
 
 def add(a: Usage, b: Usage) -> Usage:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
+from typing import Generic
 
 from mastwatch.judge import prompt
-from mastwatch.judge.answers import Answer, Failure, Question, Remembered, add, completed
+from mastwatch.judge.answers import Answer, Failure, Question, Remembered, add
 from mastwatch.judge.budget import Budget, NoBudget
 from mastwatch.judge.client import RUNGS, Ask, ModelClient, ModelError, Reply
+from mastwatch.judge.form import T
 from mastwatch.judge.learned import Learned, was_cut
 from mastwatch.judge.pace import Pace
-from mastwatch.judge.schema import Parsed, Unreadable, parse, refuses, reply_schema
+from mastwatch.judge.schema import Unreadable, refuses
 from mastwatch.judge.settings import JudgeSettings
 from mastwatch.judge.windows import tokens
 from mastwatch.spans.suppress import untraced
@@ -30,11 +32,11 @@ _GRACE = 5.0
 
 
 @dataclass(slots=True)
-class _Attempt:
+class _Attempt(Generic[T]):
     """How far the asking of one question has come.
 
     Attributes:
-        kept: An answer that lacks some modes, to be completed by the next reply.
+        kept: An answer that lacks something, to be completed by the next reply.
     """
 
     max_tokens: int
@@ -44,7 +46,7 @@ class _Attempt:
     enlarged: bool = False
     usage: Usage = field(default_factory=Usage)
     ratio: float = 0.0
-    kept: Answer | None = None
+    kept: Answer[T] | None = None
 
 
 class Asking:
@@ -72,12 +74,12 @@ class Asking:
         self._answers = Remembered(client, settings, store)
         self.learned = learned
 
-    async def ask(self, question: Question, budget: Budget) -> Answer:
+    async def ask(self, question: Question[T], budget: Budget) -> Answer[T]:
         """Ask until there is an answer or none is to be had. Never raises for what a model does."""
         cached = await asyncio.to_thread(self._answers.get, question)
         if cached is not None:
             return cached
-        attempt = _Attempt(self._settings.reply_tokens)
+        attempt = _Attempt[T](self._settings.reply_tokens)
         while True:
             try:
                 ask, outcome = await self._call(question, attempt, budget)
@@ -91,7 +93,7 @@ class Asking:
                 return answer
 
     async def _call(
-        self, question: Question, attempt: _Attempt, budget: Budget
+        self, question: Question[T], attempt: _Attempt[T], budget: Budget
     ) -> tuple[Ask, Reply | ModelError]:
         """Make one call when it is its turn.
 
@@ -120,14 +122,15 @@ class Asking:
             self.learned.overflowed(size, ask.max_tokens, outcome.context_tokens)
         return ask, outcome
 
-    def _as_ask(self, question: Question, attempt: _Attempt) -> Ask:
+    def _as_ask(self, question: Question[T], attempt: _Attempt[T]) -> Ask:
         rung = RUNGS[self.learned.rung]
-        schema = reply_schema(question.slugs)
+        schema = question.form.schema()
         words = prompt.in_words(schema) if rung in ("extract", "json_object") else ""
         return Ask(
             system=question.system + words,
             user=question.user + attempt.addition,
             schema=schema,
+            schema_name=question.form.name,
             rung=rung,
             max_tokens=attempt.max_tokens,
             sampling=self._settings.sampling if self.learned.sampling else {},
@@ -145,7 +148,7 @@ class Asking:
         except Exception as error:  # of a client we did not write: its message may quote the run
             return ModelError("bad_request", f"the client failed: {type(error).__name__}")
 
-    def _learn(self, reply: Reply, ask: Ask, size: int, attempt: _Attempt) -> Reply | ModelError:
+    def _learn(self, reply: Reply, ask: Ask, size: int, attempt: _Attempt[T]) -> Reply | ModelError:
         if was_cut(reply.input_tokens, size):
             read = reply.input_tokens or 0
             self.learned.overflowed(size, ask.max_tokens, read + ask.max_tokens)
@@ -154,7 +157,7 @@ class Asking:
         attempt.ratio = self.learned.used(reply.input_tokens, size)
         return reply
 
-    def _refused(self, error: ModelError, ask: Ask, attempt: _Attempt) -> Answer | None:
+    def _refused(self, error: ModelError, ask: Ask, attempt: _Attempt[T]) -> Answer[T] | None:
         """Say what becomes of a call without an answer; None when it is to be tried again."""
         if error.kind == "unsupported":
             return self._step_down(error, ask, attempt)
@@ -165,7 +168,7 @@ class Asking:
         kind: Failure = "provider_error" if error.kind == "bad_request" else error.kind
         return _failed(kind, attempt, str(error))
 
-    def _step_down(self, error: ModelError, ask: Ask, attempt: _Attempt) -> Answer | None:
+    def _step_down(self, error: ModelError, ask: Ask, attempt: _Attempt[T]) -> Answer[T] | None:
         """Send no sampling parameters, or hold replies to the schema less strictly.
 
         Questions under way at once learn it together: only what this one tried is ruled out.
@@ -179,31 +182,31 @@ class Asking:
         return None
 
     async def _read(
-        self, question: Question, ask: Ask, reply: Reply, attempt: _Attempt
-    ) -> Answer | None:
+        self, question: Question[T], ask: Ask, reply: Reply, attempt: _Attempt[T]
+    ) -> Answer[T] | None:
         """Read a reply; None when the question is to be asked again."""
         if reply.refusal:
             return _failed("refusal", attempt, "the model refused")
-        read = parse(reply.text, question.slugs)
+        read = question.form.read(reply.text)
         cut = reply.truncated or (isinstance(read, Unreadable) and read.problem == "truncated")
-        if cut and (isinstance(read, Unreadable) or read.missing):
+        if cut and (isinstance(read, Unreadable) or question.form.lacking(read)):
             return self._enlarge(attempt)
         if isinstance(read, Unreadable):
             return self._unreadable(question, reply, read, attempt)
         return await self._accept(question, ask, reply, read, attempt)
 
     async def _accept(
-        self, question: Question, ask: Ask, reply: Reply, read: Parsed, attempt: _Attempt
-    ) -> Answer | None:
-        whole = attempt.kept is None
+        self, question: Question[T], ask: Ask, reply: Reply, read: T, attempt: _Attempt[T]
+    ) -> Answer[T] | None:
+        form, whole = question.form, attempt.kept is None
         if attempt.kept is not None and attempt.kept.parsed is not None:
-            read = completed(attempt.kept.parsed, read, question.slugs)
-        lacking = ", ".join((*read.missing, *read.malformed))
+            read = form.joined(attempt.kept.parsed, read)
+        lacking = ", ".join(form.lacking(read))
         problem = f"nothing readable on {lacking}" if lacking else ""
         answer = Answer(
             parsed=read,
             usage=attempt.usage,
-            rung=ask.rung if read.clean else "extract",
+            rung=ask.rung if form.clean(read) else "extract",
             model=reply.model,
             ratio=attempt.ratio,
             problem=problem,
@@ -216,7 +219,7 @@ class Asking:
             await asyncio.to_thread(self._answers.put, question, reply, ask.rung)
         return answer
 
-    def _enlarge(self, attempt: _Attempt) -> Answer | None:
+    def _enlarge(self, attempt: _Attempt[T]) -> Answer[T] | None:
         if attempt.enlarged:
             return _failed("truncated", attempt, f"cut off after {attempt.max_tokens} tokens")
         attempt.enlarged = True
@@ -224,8 +227,8 @@ class Asking:
         return None
 
     def _unreadable(
-        self, question: Question, reply: Reply, read: Unreadable, attempt: _Attempt
-    ) -> Answer | None:
+        self, question: Question[T], reply: Reply, read: Unreadable, attempt: _Attempt[T]
+    ) -> Answer[T] | None:
         if refuses(reply.text):
             return _failed("refusal", attempt, "the model refused")
         problem = read.detail or read.problem
@@ -234,16 +237,16 @@ class Asking:
         self._repair(problem, question, attempt)
         return None
 
-    def _repair(self, problem: str, question: Question, attempt: _Attempt) -> None:
+    def _repair(self, problem: str, question: Question[T], attempt: _Attempt[T]) -> None:
         attempt.repaired = True
-        attempt.addition = prompt.repair(problem, question.slugs)
+        attempt.addition = question.form.repair(problem)
 
 
 def _bearable(seconds: float | None) -> float | None:
     return None if seconds is None else min(seconds, LONGEST_WAIT)
 
 
-def _failed(failure: Failure, attempt: _Attempt, problem: str) -> Answer:
+def _failed(failure: Failure, attempt: _Attempt[T], problem: str) -> Answer[T]:
     """The end of a question; verdicts that an earlier reply did hold are not lost with it."""
     if attempt.kept is not None:
         return replace(attempt.kept, usage=attempt.usage)

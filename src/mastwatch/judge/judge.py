@@ -8,18 +8,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mastwatch.judge import prompt, vote
+from mastwatch.judge.access import ModelAccess
 from mastwatch.judge.answers import Answer, Question, total
-from mastwatch.judge.asking import Asking
-from mastwatch.judge.budget import Account, Budget
+from mastwatch.judge.budget import Budget
 from mastwatch.judge.calibrate import UNCALIBRATED, Calibrations
 from mastwatch.judge.client import ModelClient
 from mastwatch.judge.evidence import Rows
 from mastwatch.judge.examples import Examples
-from mastwatch.judge.learned import known
 from mastwatch.judge.modes import JudgedMode, Taxonomy
 from mastwatch.judge.modes import load as load_modes
-from mastwatch.judge.pace import Pace
 from mastwatch.judge.questions import Questions
+from mastwatch.judge.schema import Parsed
 from mastwatch.judge.settings import JudgeSettings
 from mastwatch.judge.windows import Window, coverage
 from mastwatch.store import Limits, Report, Store, TaskWord, Trace, Usage, Verdict
@@ -39,6 +38,9 @@ class Judge:
         calibrations: What is known of how well judges agree with people; stamped into reports.
         limits: What all runs together may cost.
 
+    Attributes:
+        access: The model; attribution asks it through the same door.
+
     Raises:
         mastwatch.judge.modes.BadTaxonomy: The settings name modes that do not exist.
         mastwatch.judge.examples.BadExamples: The settings' file with examples cannot be used.
@@ -56,16 +58,14 @@ class Judge:
     ) -> None:
         self._client = client
         self._settings = settings
-        self._store = store
-        self._shared = Account(limits or Limits(), "all runs together")
+        self.access = ModelAccess(client, settings, store, limits)
         self._examples = Examples.load(settings.examples) if examples is None else examples
         self._calibrations = calibrations
         self.taxonomy: Taxonomy = load_modes(settings.taxonomy, settings.modes)
         self.prompt_version = f"{prompt.PROMPT_VERSION}{self._examples.suffix}"
         self.thresholds = {**self._calibrated(), **settings.thresholds}
-        self.learned = known(client)
+        self.learned = self.access.learned
         self.questions = Questions(self.taxonomy, settings, self._examples, self.learned)
-        self._asking = Asking(client, settings, Pace(settings.concurrency), self.learned, store)
 
     async def judge(self, trace: Trace, trigger: str = "asked") -> Report:
         """Judge a run; whatever the model or its server does, there is a verdict on every mode."""
@@ -82,7 +82,7 @@ class Judge:
 
     async def close(self) -> None:
         """Let go of the model's connections."""
-        await self._client.close()
+        await self.access.close()
 
 
 class _Case:
@@ -96,8 +96,8 @@ class _Case:
         self._modes = judge.taxonomy.modes
         self._rows = Rows(trace)
         self._counts = vote.Counts()
-        self._budget = Budget(judge._settings, judge._store, judge._shared)
-        self._answers: list[Answer] = []
+        self._budget = judge.access.budget()
+        self._answers: list[Answer[Parsed]] = []
         self._seen: list[Window] = []
         self._detected = vote.detected(trace)
 
@@ -124,7 +124,7 @@ class _Case:
 
     # Asking.
 
-    async def _first_look(self, windows: Sequence[Window]) -> list[Answer]:
+    async def _first_look(self, windows: Sequence[Window]) -> list[Answer[Parsed]]:
         ask_about = self._judge.questions.question
         questions = [ask_about(self._trace, window, self._modes) for window in windows]
         answers = await asyncio.gather(*(self._ask(question) for question in questions))
@@ -155,7 +155,7 @@ class _Case:
         answers = await asyncio.gather(*(self._ask(question) for question in questions))
         votes: dict[str, list[Verdict]] = {mode.slug: [] for mode in modes}
         for question, answer in zip(questions, answers, strict=True):
-            for slug in question.slugs:
+            for slug in question.form.about:
                 mode = self._judge.taxonomy.mode(slug)
                 votes[slug].append(self._verdict(mode, answer))
         return votes
@@ -167,20 +167,20 @@ class _Case:
                 rows += [*finding.evidence, finding.message_index]
         return rows or [row.index for row in self._trace.rows[-5:]]
 
-    async def _ask(self, question: Question) -> Answer:
-        answer = await self._judge._asking.ask(question, self._budget)
+    async def _ask(self, question: Question[Parsed]) -> Answer[Parsed]:
+        answer = await self._judge.access.ask(question, self._budget)
         self._answers.append(answer)
         return answer
 
     # Verdicts.
 
-    def _merge(self, mode: JudgedMode, answers: Sequence[Answer]) -> Verdict:
+    def _merge(self, mode: JudgedMode, answers: Sequence[Answer[Parsed]]) -> Verdict:
         verdicts = [self._verdict(mode, answer) for answer in answers]
         failure = next((v.reason for v in verdicts if v.verdict == "not_evaluated"), "")
         judged = [v for v in verdicts if v.verdict != "not_evaluated"]
         return vote.merged(mode, judged, failure)
 
-    def _verdict(self, mode: JudgedMode, answer: Answer) -> Verdict:
+    def _verdict(self, mode: JudgedMode, answer: Answer[Parsed]) -> Verdict:
         parsed = answer.parsed
         if parsed is None:
             return vote.not_evaluated(mode, answer.failure or "provider_error")
@@ -204,7 +204,7 @@ class _Case:
     def _report(
         self,
         windows: Sequence[Window],
-        answers: Sequence[Answer],
+        answers: Sequence[Answer[Parsed]],
         verdicts: dict[str, Verdict],
         seconds: float,
     ) -> Report:
@@ -251,7 +251,7 @@ def _priced(usage: Usage, budget: Budget) -> Usage:
     return usage if usage.usd is not None or not budget.priced else replace(usage, usd=0.0)
 
 
-def _task(answers: Sequence[Answer]) -> TaskWord:
+def _task(answers: Sequence[Answer[Parsed]]) -> TaskWord:
     """Whether the task was completed: the end of the run tells, so the last window decides."""
     parsed = answers[-1].parsed if answers else None
     return parsed.task_completed if parsed is not None else "not_evaluated"

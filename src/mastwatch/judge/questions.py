@@ -12,7 +12,9 @@ from mastwatch.judge.examples import Examples
 from mastwatch.judge.learned import Learned
 from mastwatch.judge.modes import JudgedMode, Taxonomy
 from mastwatch.judge.render import boundary
+from mastwatch.judge.schema import Parsed
 from mastwatch.judge.settings import JudgeSettings
+from mastwatch.judge.verdicts import VerdictsForm
 from mastwatch.judge.windows import Window, around, plan, tokens
 from mastwatch.store import Trace
 
@@ -53,7 +55,7 @@ class Questions:
 
     def question(
         self, trace: Trace, window: Window, modes: Sequence[JudgedMode], sample: int = 0
-    ) -> Question:
+    ) -> Question[Parsed]:
         """Word a question.
 
         Args:
@@ -68,7 +70,7 @@ class Questions:
         system = self._system(modes, word, part=bool(window.outline), again=bool(sample))
         user = prompt.user(window, word, findings)
         key = hashlib.sha256(f"{sample}\n{system}\n{user}".replace(word, "").encode()).hexdigest()
-        return Question(system, user, slugs, key)
+        return Question(system, user, VerdictsForm(slugs), key)
 
     def _window_tokens(self) -> int:
         context = self._settings.context_tokens
