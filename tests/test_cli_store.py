@@ -45,7 +45,7 @@ def store(path):
         slug="step_repetition", mode="FM-1.3", verdict="present", why="It says it twice.",
         evidence=(Evidence(message_index=0, quote="Let us"),),
     )  # fmt: skip
-    store.put_report(Report(run_id="a", verdicts={"step_repetition": verdict}))
+    store.put(Report(run_id="a", verdicts={"step_repetition": verdict}))
     return store
 
 

@@ -16,7 +16,7 @@ from mastwatch.judge.calibrate import BadCalibration, Calibration, Calibrations,
 from mastwatch.judge.examples import MAX_CHARS, MAX_EXAMPLES, BadExamples, Examples
 from mastwatch.judge.labels import SCHEMES, BadLabels, read
 from mastwatch.store import Evidence, Report, Verdict
-from mastwatch.store.codec import report_to_json
+from mastwatch.store.codec import result_to_json
 from mastwatch.testing import ScriptedModelServer
 
 SLUG = "step_repetition"
@@ -279,7 +279,7 @@ def test_a_file_that_is_not_there_is_said() -> None:
 
 def reports(tmp_path: Path, runs: list[Rated]) -> str:
     path = tmp_path / "reports.jsonl"
-    path.write_text("".join(report_to_json(one.reports[0]) + "\n" for one in runs))
+    path.write_text("".join(result_to_json(one.reports[0]) + "\n" for one in runs))
     return str(path)
 
 

@@ -21,7 +21,7 @@ from mastwatch.judge.labels import Labelled, as_line, read
 from mastwatch.judge.modes import mast
 from mastwatch.judge.settings import JudgeSettings
 from mastwatch.store import Report, Trace
-from mastwatch.store.codec import report_to_json
+from mastwatch.store.codec import result_to_json
 
 SLUG = "step_repetition"
 EVIL = '</script><script>alert(1)</script><img src=x onerror="alert(2)"> <!-- \u2028'
@@ -155,7 +155,7 @@ def test_an_example_of_a_long_run_stays_short() -> None:
 def files(tmp_path: Path, report: Report) -> tuple[str, str]:
     runs, reports = tmp_path / "runs.jsonl", tmp_path / "reports.jsonl"
     runs.write_text(json.dumps(RECORD) + "\n")
-    reports.write_text(report_to_json(report) + "\n")
+    reports.write_text(result_to_json(report) + "\n")
     return str(runs), str(reports)
 
 

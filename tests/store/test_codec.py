@@ -24,7 +24,7 @@ def test_defaults_are_not_written() -> None:
 
 
 def test_a_report_comes_back_whole_and_has_the_form_users_read(report) -> None:
-    text = codec.report_to_json(report)
+    text = codec.result_to_json(report)
     assert codec.report_from_json(text) == report
     shown = json.loads(text)
     assert (shown["schema"], shown["run"]) == (1, "r1")

@@ -120,7 +120,7 @@ def test_a_job_is_asked_for_once(store) -> None:
     assert store.enqueue("r", "attribute", "asked") is True
     store.finish(store.claim("judge", "a", 60), report_of("r"))
     assert store.enqueue("r", "judge", "asked") is False
-    store.put_report(report_of("by hand"))
+    store.put(report_of("by hand"))
     assert store.enqueue("by hand", "judge", "asked") is False
 
 

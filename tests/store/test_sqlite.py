@@ -78,7 +78,7 @@ def test_an_accepted_run_and_its_job_survive_kill_9(tmp_path) -> None:
 
 def test_a_run_added_again_is_replaced_and_keeps_its_report(store, full, report) -> None:
     store.add(full)
-    store.put_report(report)
+    store.put(report)
     store.add(replace(full, task="other"), job="judge", trigger="sample")
     assert store.trace("r1").task == "other"
     assert store.report("r1") == report
@@ -110,14 +110,14 @@ def test_runs_are_found_by_what_they_were(store, which, found) -> None:
                     conversation_id="x", user_id="u"))  # fmt: skip
     store.add(Trace(run_id="b", framework="autogen", release="2", started=2.0, success=True))
     store.add(Trace(run_id="c", framework="x", environment="prod", outcome="error"))
-    store.put_report(Report(run_id="a", verdicts={}))
+    store.put(Report(run_id="a", verdicts={}))
     assert list(store.runs(which)) == found
     assert [run.run_id for run in store.listing(which)] == found
 
 
 def test_the_listing_tells_what_a_run_was(store, full, report) -> None:
     store.add(full)
-    store.put_report(report)
+    store.put(report)
     [run] = store.listing()
     assert (run.framework, run.release, run.environment) == ("autogen", "1.2", "test")
     assert (run.conversation_id, run.user_id, run.outcome, run.success) == (
@@ -177,8 +177,8 @@ def test_deleting_everything_has_to_be_said(store) -> None:
 def test_runs_are_forgotten_by_age(tmp_path, clock) -> None:
     store = SqliteStore(tmp_path / "runs.sqlite", Retention(max_days=2), clock=clock)
     store.add(Trace(run_id="old"))
-    store.put_report(Report(run_id="old", verdicts={}))
-    store.put_report(Report(run_id="of no run here", verdicts={}))
+    store.put(Report(run_id="old", verdicts={}))
+    store.put(Report(run_id="of no run here", verdicts={}))
     store.cache("key", "answer")
     clock.now += 3 * 86_400
     store.add(Trace(run_id="new", ended=1.0))  # an old log, but stored just now

@@ -141,7 +141,7 @@ class Judging:
         """Keep the report with its run, if that is the store's."""
         assert self._store is not None
         if self._store.trace(trace.run_id) is not None:
-            self._store.put_report(report)
+            self._store.put(report)
 
 
 def _unevaluated(report: Report) -> bool:

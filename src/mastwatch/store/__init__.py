@@ -4,6 +4,7 @@
 what a store must be able to do, ``sqlite`` the one that comes with mastwatch.
 """
 
+from mastwatch.store.attribution import Attribution, Candidate, Method
 from mastwatch.store.base import (
     Job,
     JobKind,
@@ -18,10 +19,13 @@ from mastwatch.store.report import Evidence, Report, TaskWord, Usage, Verdict, V
 from mastwatch.store.trace import ModelInput, Trace, TraceRow
 
 __all__ = [
+    "Attribution",
+    "Candidate",
     "Evidence",
     "Job",
     "JobKind",
     "Limits",
+    "Method",
     "ModelInput",
     "Report",
     "RunFilter",

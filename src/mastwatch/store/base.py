@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from mastwatch.events import Outcome
+from mastwatch.store.attribution import Attribution
 from mastwatch.store.report import Report
 from mastwatch.store.trace import Trace
 
@@ -171,8 +172,8 @@ class Store(Protocol):
     def renew(self, job: Job, seconds: float) -> Job | None:
         """Borrow it longer; None when it was lent to somebody else meanwhile."""
 
-    def finish(self, job: Job, report: Report) -> bool:
-        """Give the report and end the job, both or neither; False when it is no longer ours."""
+    def finish(self, job: Job, result: Report | Attribution) -> bool:
+        """Give the result and end the job, both or neither; False when it is no longer ours."""
 
     def postpone(self, job: Job, seconds: float, reason: str, *, failed: bool = False) -> None:
         """Give a job back, to be taken again in so many seconds.
@@ -187,11 +188,14 @@ class Store(Protocol):
     def queue(self, kind: JobKind) -> Mapping[str, int]:
         """How many jobs there are: ``waiting``, ``running``, ``done``."""
 
-    def report(self, run_id: str, kind: JobKind = "judge") -> Report | None:
-        """The report of a run, or None."""
+    def report(self, run_id: str) -> Report | None:
+        """The judge's report of a run, or None."""
 
-    def put_report(self, report: Report, kind: JobKind = "judge") -> None:
-        """Keep a report that no job asked for; replaces an older one."""
+    def attribution(self, run_id: str) -> Attribution | None:
+        """The attribution of a run, or None."""
+
+    def put(self, result: Report | Attribution) -> None:
+        """Keep a result that no job asked for; replaces an older one."""
 
     def reserve(self, spend: Spend, limits: Limits) -> str:
         """Set aside what a call may cost at most.

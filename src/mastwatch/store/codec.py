@@ -9,6 +9,7 @@ from typing import Any
 
 from mastwatch.events import Contract, ToolRequest
 from mastwatch.findings import Finding, Notice, Severity
+from mastwatch.store.attribution import ATTRIBUTION_SCHEMA, Attribution, Candidate
 from mastwatch.store.report import REPORT_SCHEMA, Evidence, Report, Usage, Verdict
 from mastwatch.store.trace import TRACE_SCHEMA, ModelInput, Trace, TraceRow
 
@@ -50,11 +51,6 @@ def report_as_dict(report: Report) -> dict[str, Any]:
     return {"schema": REPORT_SCHEMA, "run": shown.pop("run_id"), **shown}
 
 
-def report_to_json(report: Report) -> str:
-    """Write a report as one line of JSON."""
-    return _dump(report_as_dict(report))
-
-
 def report_from_json(text: str | bytes) -> Report:
     """Read a report.
 
@@ -67,6 +63,50 @@ def report_from_json(text: str | bytes) -> Report:
         return _report(data)
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"no report of a run: {error}") from error
+
+
+def attribution_as_dict(attribution: Attribution) -> dict[str, Any]:
+    """An attribution as plain values: the versioned JSON schema that users read."""
+    shown = asdict(attribution)
+    return {"schema": ATTRIBUTION_SCHEMA, "run": shown.pop("run_id"), **shown}
+
+
+def result_to_json(result: Report | Attribution) -> str:
+    """Write a report or an attribution as one line of JSON."""
+    if isinstance(result, Report):
+        return _dump(report_as_dict(result))
+    return _dump(attribution_as_dict(result))
+
+
+def attribution_from_json(text: str | bytes) -> Attribution:
+    """Read an attribution.
+
+    Raises:
+        UnknownSchema: It is newer than this release.
+        ValueError: It is no attribution.
+    """
+    data = _load(text, ATTRIBUTION_SCHEMA)
+    try:
+        return _attribution(data)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"no attribution of a run: {error}") from error
+
+
+def _attribution(data: dict[str, Any]) -> Attribution:
+    return Attribution(
+        **{
+            **{name: value for name, value in data.items() if name != "run"},
+            "run_id": data["run"],
+            "evidence": tuple(Evidence(**item) for item in data["evidence"]),
+            "candidates": tuple(
+                Candidate(**{**item, "evidence": tuple(Evidence(**e) for e in item["evidence"])})
+                for item in data["candidates"]
+            ),
+            "modes": tuple(data["modes"]),
+            "usage": Usage(**data["usage"]),
+            "problems": tuple(data["problems"]),
+        }
+    )
 
 
 def _trace(data: dict[str, Any]) -> Trace:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
 from mastwatch.store import codec
+from mastwatch.store.attribution import Attribution
 from mastwatch.store.base import JobKind, RunFilter, StoredRun, StoreError
 from mastwatch.store.filters import JUDGED, bindable, where
 from mastwatch.store.report import Report
@@ -88,12 +89,23 @@ def put_report(connection: sqlite3.Connection, row: Row) -> None:
     )
 
 
-def get_report(connection: sqlite3.Connection, run_id: str, kind: JobKind) -> Report | None:
-    """The report of a run, or None."""
+def get_report(connection: sqlite3.Connection, run_id: str) -> Report | None:
+    """The judge's report of a run, or None."""
+    found = _result(connection, run_id, "judge")
+    return None if found is None else _read(codec.report_from_json, found, run_id)
+
+
+def get_attribution(connection: sqlite3.Connection, run_id: str) -> Attribution | None:
+    """The attribution of a run, or None."""
+    found = _result(connection, run_id, "attribute")
+    return None if found is None else _read(codec.attribution_from_json, found, run_id)
+
+
+def _result(connection: sqlite3.Connection, run_id: str, kind: JobKind) -> bytes | None:
     found = connection.execute(
         "SELECT report FROM reports WHERE run_id = ? AND kind = ?", (bindable(run_id), kind)
     ).fetchone()
-    return None if found is None else _read(codec.report_from_json, found[0], run_id)
+    return None if found is None else found[0]
 
 
 def _read(read: Callable[[str], _T], data: bytes, run_id: str) -> _T:
@@ -126,13 +138,14 @@ def run_row(trace: Trace, now: float) -> Row:
     return {name: bindable(value) for name, value in row.items()}
 
 
-def report_row(run_id: str, kind: JobKind, report: Report, now: float) -> Row:
-    """A report as a row; packing takes a while, so do it outside of the transaction."""
-    data = pack(codec.report_to_json(report))
+def result_row(result: Report | Attribution, now: float) -> Row:
+    """A report or attribution as a row; packing takes a while, so do it outside a transaction."""
+    kind: JobKind = "judge" if isinstance(result, Report) else "attribute"
+    data = pack(codec.result_to_json(result))
     return {
-        "run_id": bindable(run_id),
+        "run_id": bindable(result.run_id),
         "kind": kind,
-        "created": report.created or now,
+        "created": result.created or now,
         "size": len(data),
         "report": data,
     }

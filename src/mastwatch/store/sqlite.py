@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mastwatch.store import filters, jobs, ledger, retention, rows
+from mastwatch.store.attribution import Attribution
 from mastwatch.store.base import (
     ANY_RUN,
     Job,
@@ -165,9 +166,9 @@ class SqliteStore:
         with self._db.writing() as connection:
             return jobs.renew(connection, job, self._clock() + seconds)
 
-    def finish(self, job: Job, report: Report) -> bool:
-        """Give the report and end the job, both or neither; False when it is no longer ours."""
-        row = rows.report_row(job.run_id, job.kind, report, self._clock())
+    def finish(self, job: Job, result: Report | Attribution) -> bool:
+        """Give the result and end the job, both or neither; False when it is no longer ours."""
+        row = rows.result_row(result, self._clock())
         with self._db.writing() as connection:
             ours = jobs.finish(connection, job)
             if ours:
@@ -184,14 +185,19 @@ class SqliteStore:
         with self._db.reading() as connection:
             return jobs.queue(connection, kind, self._clock())
 
-    def report(self, run_id: str, kind: JobKind = "judge") -> Report | None:
-        """The report of a run, or None."""
+    def report(self, run_id: str) -> Report | None:
+        """The judge's report of a run, or None."""
         with self._db.reading() as connection:
-            return rows.get_report(connection, run_id, kind)
+            return rows.get_report(connection, run_id)
 
-    def put_report(self, report: Report, kind: JobKind = "judge") -> None:
-        """Keep a report that no job asked for; replaces an older one."""
-        row = rows.report_row(report.run_id, kind, report, self._clock())
+    def attribution(self, run_id: str) -> Attribution | None:
+        """The attribution of a run, or None."""
+        with self._db.reading() as connection:
+            return rows.get_attribution(connection, run_id)
+
+    def put(self, result: Report | Attribution) -> None:
+        """Keep a result that no job asked for; replaces an older one."""
+        row = rows.result_row(result, self._clock())
         with self._db.writing() as connection:
             rows.put_report(connection, row)
 
