@@ -11,7 +11,8 @@ import pytest
 from judge.runs import nasty_trace, trace
 from mastwatch.judge.evidence import MIN_CHARS, Rows, normal
 from mastwatch.judge.render import pieces
-from mastwatch.judge.schema import Quote, Unreadable, parse
+from mastwatch.judge.replies import Quote, Unreadable
+from mastwatch.judge.schema import parse
 
 RUN = trace(
     "The parser fails on empty lines, so I shall fix that first.",

@@ -11,7 +11,8 @@ from mastwatch.findings import Severity
 from mastwatch.judge import vote
 from mastwatch.judge.evidence import Rows
 from mastwatch.judge.modes import mast
-from mastwatch.judge.schema import Opinion, Quote
+from mastwatch.judge.replies import Quote
+from mastwatch.judge.schema import Opinion
 from mastwatch.store import Evidence, Verdict
 
 MODE = mast().mode("task_derailment")

@@ -12,7 +12,7 @@ from mastwatch.guard import report
 from mastwatch.judge import prompt
 from mastwatch.judge.client import ModelClient, Reply, Rung
 from mastwatch.judge.form import Form, T
-from mastwatch.judge.schema import Unreadable
+from mastwatch.judge.replies import Unreadable
 from mastwatch.judge.settings import JudgeSettings
 from mastwatch.store import Store, StoreError, Usage
 

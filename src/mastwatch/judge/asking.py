@@ -18,7 +18,7 @@ from mastwatch.judge.client import RUNGS, Ask, ModelClient, ModelError, Reply
 from mastwatch.judge.form import T
 from mastwatch.judge.learned import Learned, was_cut
 from mastwatch.judge.pace import Pace
-from mastwatch.judge.schema import Unreadable, refuses
+from mastwatch.judge.replies import Unreadable, refuses
 from mastwatch.judge.settings import JudgeSettings
 from mastwatch.judge.windows import tokens
 from mastwatch.spans.suppress import untraced

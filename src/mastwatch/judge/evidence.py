@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from functools import cache
 
 from mastwatch.judge.render import ELIDED, row_text, visible
-from mastwatch.judge.schema import Quote
+from mastwatch.judge.replies import Quote
 from mastwatch.store import Evidence, Trace
 
 MIN_CHARS = 12

@@ -21,7 +21,8 @@ from typing import Any
 
 from mastwatch.judge.prompt import Example
 from mastwatch.judge.render import pieces
-from mastwatch.judge.schema import Unreadable, parse
+from mastwatch.judge.replies import Unreadable
+from mastwatch.judge.schema import parse
 from mastwatch.store import Trace
 
 MAX_EXAMPLES = 8

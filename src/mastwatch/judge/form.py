@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar
 
-from mastwatch.judge.schema import Unreadable
+from mastwatch.judge.replies import Unreadable
 
 T = TypeVar("T")
 

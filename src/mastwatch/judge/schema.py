@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from mastwatch.judge.render import visible
+from mastwatch.judge.replies import (
+    Pairs,
+    Quote,
+    Unreadable,
+    closed,
+    confidence,
+    is_clean,
+    one_object,
+    quote,
+    words,
+)
 
-ReplyProblem = Literal["refusal", "empty", "truncated", "unparsable", "schema"]
 Word = Literal["present", "absent", "unsure"]
 _WORDS: dict[str, Word] = {"present": "present", "absent": "absent", "unsure": "unsure"}
 _TASK = ("yes", "no", "unclear")
-MAX_REPLY = 400_000
-"""Characters of a reply that are read; a longer one is no answer to our question."""
 MAX_EVIDENCE = 12
-_REFUSES = re.compile(
-    r"\b(?:i(?:['’]m| am)? (?:sorry|unable|not able|can(?:no|['’])t|won['’]t)|i must decline"
-    r"|against my)\b|对不起|抱歉|无法(?:协助|提供)|申し訳|お手伝いできません",
-    re.IGNORECASE,
-)
-WHY_CHARS = 600
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A quote as the model gave it: the row it named (None when it named none) and the words."""
-
-    index: int | None
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,43 +64,26 @@ class Parsed:
     clean: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A reply that is no answer."""
-
-    problem: ReplyProblem
-    detail: str = field(default="", compare=False)
-
-
 def reply_schema(slugs: Sequence[str]) -> dict[str, Any]:
     """JSON schema of a reply about the modes; every object closed, every key required.
 
     Lengths and ranges are checked after parsing: strict modes accept only a subset of the language.
     """
-    quote = _closed({"msg": {"type": "integer"}, "quote": {"type": "string"}})
-    opinion = _closed(
+    evidence = closed({"msg": {"type": "integer"}, "quote": {"type": "string"}})
+    opinion = closed(
         {
             "verdict": {"type": "string", "enum": list(_WORDS)},
             "confidence": {"type": "number"},
-            "evidence": {"type": "array", "items": quote},
+            "evidence": {"type": "array", "items": evidence},
             "why": {"type": "string"},
         }
     )
-    return _closed(
+    return closed(
         {
-            "modes": _closed(dict.fromkeys(slugs, opinion)),
+            "modes": closed(dict.fromkeys(slugs, opinion)),
             "task_completed": {"type": "string", "enum": list(_TASK)},
         }
     )
-
-
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def parse(text: str, slugs: Sequence[str]) -> Parsed | Unreadable:
@@ -123,62 +96,10 @@ def parse(text: str, slugs: Sequence[str]) -> Parsed | Unreadable:
     >>> parse("Step repetition: yes.", ["step_repetition"])
     Unreadable(problem='unparsable', detail="no JSON object with 'modes'")
     """
-    text = text.strip().lstrip("\ufeff").lstrip()
-    if not text:
-        return Unreadable("empty")
-    if len(text) > MAX_REPLY:
-        return Unreadable("truncated", f"{len(text)} characters")
-    found = [value for value in _objects(text) if isinstance(value.get("modes"), dict)]
-    if not found:
-        return Unreadable("unparsable", "no JSON object with 'modes'")
-    if len(found) > 1:
-        return Unreadable("unparsable", f"{len(found)} JSON objects with 'modes'")
-    if "modes" in found[0].twice:
-        return Unreadable("unparsable", "'modes' stands twice in the JSON object")
-    return _read(found[0], slugs, clean=text.startswith("{") and text.endswith("}"))
-
-
-def refuses(text: str) -> bool:
-    """Whether a reply that cannot be read declines to answer; it holds no JSON then.
-
-    >>> refuses("I'm sorry, but I can't help with that."), refuses("Ignored agent input: yes")
-    (True, False)
-    """
-    return "{" not in text and bool(_REFUSES.search(text[:400]))
-
-
-class _Pairs(dict[str, Any]):
-    """A JSON object that remembers keys that came twice."""
-
-    twice: Mapping[str, list[Any]]
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
-    made = _Pairs(pairs)
-    by_key: dict[str, list[Any]] = {}
-    for key, value in pairs:
-        by_key.setdefault(key, []).append(value)
-    made.twice = {key: values for key, values in by_key.items() if len(values) > 1}
-    return made
-
-
-def _objects(text: str) -> list[_Pairs]:
-    """All JSON objects of a text that stand in no other one."""
-    decoder = json.JSONDecoder(object_pairs_hook=_pairs)
-    found: list[_Pairs] = []
-    at = text.find("{")
-    tries = 0
-    while at >= 0 and tries < 64:
-        tries += 1
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at = text.find("{", at + 1)
-            continue
-        if isinstance(value, _Pairs):
-            found.append(value)
-        at = text.find("{", end)
-    return found
+    found = one_object(text, "modes", dict)
+    if isinstance(found, Unreadable):
+        return found
+    return _read(found, slugs, clean=is_clean(text))
 
 
 def _read(value: Mapping[str, Any], slugs: Sequence[str], *, clean: bool) -> Parsed:
@@ -204,7 +125,7 @@ def _read(value: Mapping[str, Any], slugs: Sequence[str], *, clean: bool) -> Par
     )
 
 
-def _opinion(modes: _Pairs, slug: str) -> Opinion | None:
+def _opinion(modes: Pairs, slug: str) -> Opinion | None:
     answers = [_one(answer) for answer in modes.twice.get(slug, [modes[slug]])]
     opinion = answers[-1]
     if opinion is None:
@@ -222,35 +143,10 @@ def _one(answer: object) -> Opinion | None:
     if word is None:
         return None
     evidence = answer.get("evidence")
-    quotes = [_quote(item) for item in evidence] if isinstance(evidence, list) else []
-    why = answer.get("why")
+    quotes = [quote(item) for item in evidence] if isinstance(evidence, list) else []
     return Opinion(
         word=word,
-        confidence=_confidence(answer.get("confidence")),
-        quotes=tuple(quote for quote in quotes if quote is not None)[:MAX_EVIDENCE],
-        why=visible(why[:WHY_CHARS]) if isinstance(why, str) else "",
+        confidence=confidence(answer.get("confidence")),
+        quotes=tuple(found for found in quotes if found is not None)[:MAX_EVIDENCE],
+        why=words(answer.get("why")),
     )
-
-
-def _quote(item: object) -> Quote | None:
-    if not isinstance(item, dict) or not isinstance(item.get("quote"), str):
-        return None
-    return Quote(_index(item.get("msg")), visible(item["quote"]))
-
-
-def _index(value: object) -> int | None:
-    """A row number: 17, 17.0, "17" or "#17"; None for anything else."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        value = value.strip().lstrip("#")
-        return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    return value if isinstance(value, int) else None
-
-
-def _confidence(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        return None
-    return float(value) if 0 <= value <= 1 else None

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mastwatch.judge import prompt
-from mastwatch.judge.schema import Parsed, Unreadable, parse, reply_schema
+from mastwatch.judge.replies import Unreadable
+from mastwatch.judge.schema import Parsed, parse, reply_schema
 
 
 @dataclass(frozen=True, slots=True)
