@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mastwatch.findings import Finding
@@ -103,14 +103,32 @@ def system(
 
 def user(window: Window, boundary: str, findings: Sequence[Finding] = ()) -> str:
     """The run, or a window of it, in its frame."""
+    return framed(window, boundary, {"Reported while it ran": reported(findings)})
+
+
+def framed(window: Window, boundary: str, more: Mapping[str, Sequence[str]]) -> str:
+    """The run, or a window of it, in its frame.
+
+    Args:
+        window: What is shown.
+        boundary: The word in the frame.
+        more: Lines by heading that follow the rows. They too are data: they name agents and tools,
+            which the run has named, or hold words of a model that has read it.
+    """
     parts = [f"--- {boundary} begins ---", window.about]
     if window.outline:
         parts += ["", "Outline of the whole run:", window.outline]
     parts += ["", "Rows shown whole:" if window.outline else "Rows:", window.rows]
-    if findings:  # inside the frame: they name agents and tools, which the run has named
-        parts += ["", "Reported while it ran:", *(_reported(finding) for finding in findings)]
+    for heading, lines in more.items():
+        if lines:
+            parts += ["", f"{heading}:", *lines]
     parts.append(f"--- {boundary} ends ---")
     return "\n".join(parts)
+
+
+def reported(findings: Sequence[Finding]) -> list[str]:
+    """What detectors found, a line each."""
+    return [_reported(finding) for finding in findings]
 
 
 def repair(problem: str, slugs: Sequence[str]) -> str:

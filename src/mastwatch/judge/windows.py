@@ -63,7 +63,7 @@ def plan(trace: Trace, budget: int, correction: float = 1.0) -> list[Window]:
     shown = list(pieces(trace, _piece_chars(chars)))
     if sum(tokens(piece.text, correction) + 1 for piece in shown) <= left:
         return [Window(known, "", tuple(shown))]
-    outline = _fitting(_outline, trace, int(chars * _OUTLINE_SHARE))
+    outline = _fitting(skeleton, trace, int(chars * _OUTLINE_SHARE))
     left -= tokens(outline, correction)
     return [Window(known, outline, part) for part in _parts(shown, max(left, 1), correction)]
 
@@ -143,8 +143,8 @@ def _again_from(sizes: Sequence[int], start: int, end: int, left: int) -> int:
     return at
 
 
-def _outline(trace: Trace, chars: int) -> str:
-    """A line per row; of very long runs the beginning, the end, and how many lie between."""
+def skeleton(trace: Trace, chars: int) -> str:
+    """A run in a line per row; of a long one its beginning, its end, and how many lie between."""
     lines = [one_line(row) for row in trace.rows]
     size = sum(len(line) + 1 for line in lines)
     if size <= chars:

@@ -1,0 +1,10 @@
+"""Who decided the failure of a run, at which step, and what would have saved it.
+
+Four methods: ``all_at_once``, ``step_by_step`` and ``binary_search`` as in Who&When (arXiv
+2505.00212), and ``propose_verify``, the default.
+"""
+
+from mastwatch.attribution.attributor import Attributor
+from mastwatch.attribution.settings import AttributionSettings
+
+__all__ = ["AttributionSettings", "Attributor"]
