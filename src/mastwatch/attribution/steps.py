@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from mastwatch.store import Trace, TraceRow
 
-_ASIDE = re.compile(r"\s*\((?:thought|->[^()]*)\)\s*$", re.IGNORECASE)
+_ASIDE = re.compile(r"\s+\((?:thought|termination condition|->[^()]*)\)\s*$", re.IGNORECASE)
 
 
 def normal_name(name: str) -> str:

@@ -21,7 +21,7 @@ from mastwatch.events import (
 from mastwatch.formats import fields
 from mastwatch.formats.calls import tool_calls
 from mastwatch.formats.json_values import Value, each_run
-from mastwatch.formats.recorded import Problem, Read, RecordedRun, Where
+from mastwatch.formats.recorded import Problem, Read, RecordedRun, Thought, Where
 from mastwatch.formats.rows import RowProblems, all_broken, read_rows, record_id
 from mastwatch.formats.source import Source
 from mastwatch.formats.transcript import PERSONS, Header, Row, events
@@ -108,6 +108,7 @@ def _read(run: Value, format_name: str) -> Iterator[Read]:
         events=tuple(events(header, rows, calls)),
         messages=len(messages),
         extra={key: value for key, value in record.items() if key not in (_MESSAGES, "requests")},
+        thoughts=tuple(reader.thoughts),
     )
 
 
@@ -138,6 +139,7 @@ class _Rows:
         # Message 0 of a CaptainAgent log is the manager's task, under an expert's name.
         self._captain = framework.startswith("captainagent")
         self._begun: set[str] = set()
+        self.thoughts: list[Thought] = []
 
     def row(self, position: int, message: Mapping[str, object]) -> Row | None:
         """Check one message; None for a thought.
@@ -148,6 +150,8 @@ class _Rows:
         told = message.get("kind")
         told = told if isinstance(told, str) else ""
         if told == _THOUGHT:
+            agent, text = fields.string(message, "agent"), fields.text(message.get("content"))
+            self.thoughts.append(Thought(self._indices[position], agent, text))
             return None
         role = _ROLES.get(fields.string(message, "role"))
         if role is None:

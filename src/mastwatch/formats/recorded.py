@@ -60,6 +60,21 @@ class Problem:
         return f"{self.where}: {self.text}"
 
 
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A private row of a recorded transcript: no utterance, so no event tells it.
+
+    Attributes:
+        index: Its row.
+        agent: Who thought so.
+        text: What.
+    """
+
+    index: int
+    agent: str
+    text: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRun:
     """One run read from a log.
@@ -73,6 +88,7 @@ class RecordedRun:
         messages: Rows of its transcript, those without an event included.
         extra: What else the record says (labels, success, ...): for evaluation, never for
             detectors.
+        thoughts: Its private rows, for those who read the run when it is over.
     """
 
     id: str
@@ -82,6 +98,7 @@ class RecordedRun:
     events: tuple[Event, ...]
     messages: int
     extra: Mapping[str, object] = field(default_factory=dict)
+    thoughts: tuple[Thought, ...] = ()
 
 
 Read: TypeAlias = RecordedRun | Problem

@@ -89,6 +89,10 @@ class TraceBuilder:
                 error=event.error,
             )
 
+    def thought(self, index: int, agent: str, text: str | None) -> None:
+        """Take in a private row of a recorded log."""
+        self._keep(TraceRow(index=index, agent=agent, kind="thought", text=text))
+
     def note(self, verdict: Finding | Notice) -> None:
         """Take in what a detector said."""
         if len(self._verdicts) < MAX_VERDICTS:

@@ -12,8 +12,8 @@ from mastwatch.findings import Finding, Notice
 TRACE_SCHEMA = 1
 """Version of a stored trace; readers migrate older ones."""
 
-RowKind = Literal["opener", "reply", "human", "system", "code", "auto_reply", "tool"]
-"""As ``events.MessageKind``; ``tool`` is the result of a tool."""
+RowKind = Literal["opener", "reply", "human", "system", "code", "auto_reply", "tool", "thought"]
+"""As ``events.MessageKind``; ``tool`` is the result of a tool, ``thought`` a private row of a log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,5 +124,5 @@ class Trace:
     @property
     def agents(self) -> tuple[str, ...]:
         """Who spoke, in the order of their first words; tool results and harness lines left out."""
-        spoke = (row.agent for row in self.rows if row.kind not in ("tool", "system"))
+        spoke = (row.agent for row in self.rows if row.kind not in ("tool", "system", "thought"))
         return tuple(dict.fromkeys(name for name in spoke if name))
