@@ -55,6 +55,7 @@ class Judging:
             recorder: Told which runs are to be judged.
         """
         # Imported when asked for: without a judge nobody pays for it.
+        from mastwatch.attribution.duty import make_duties
         from mastwatch.judge.assembly import calibrations_of, chosen_model, make_judge
         from mastwatch.judge.configure import configured
         from mastwatch.judge.worker import Worker, WorkerThread
@@ -72,7 +73,7 @@ class Judging:
             self._thread = WorkerThread(
                 lambda: Worker(
                     store,
-                    lambda: make_judge(model, how, store, calibrations),
+                    lambda: make_duties(model, how, store, calibrations),
                     listeners,
                     at_once=how.concurrency,
                 )

@@ -10,6 +10,7 @@ from typing import Any
 from mastwatch.judge.client import Ask, ModelError, Reply
 from mastwatch.judge.judge import Judge
 from mastwatch.judge.settings import JudgeSettings
+from mastwatch.judge.worker import JudgeDuty
 from mastwatch.store import Trace, TraceRow
 
 SETTINGS = JudgeSettings(model="stub", profile="fast", retries=0)
@@ -83,3 +84,9 @@ def judge(
     model: StubModel, settings: JudgeSettings = SETTINGS, store: Any = None
 ) -> Callable[[], Judge]:
     return lambda: Judge(model, settings, store)
+
+
+def judging(
+    model: StubModel, settings: JudgeSettings = SETTINGS, store: Any = None
+) -> Callable[[], list[JudgeDuty]]:
+    return lambda: [JudgeDuty(Judge(model, settings, store))]

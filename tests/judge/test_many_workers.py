@@ -19,7 +19,7 @@ RUNS, PROCESSES, KILLED, LIMIT = 1_000, 8, 3, 700
 WORKER = """
     import asyncio, os, sys, time
     from dataclasses import replace
-    from judge.stub import SETTINGS, StubModel, absent, judge
+    from judge.stub import SETTINGS, StubModel, absent, judging
     from mastwatch.judge.worker import Listener, Worker
     from mastwatch.store import Limits
     from mastwatch.store.sqlite import SqliteStore
@@ -39,7 +39,7 @@ WORKER = """
 
     settings = replace(SETTINGS, per_day=Limits(calls=limit), cache=False)
     model = StubModel(answer, seconds=0.02)
-    make = judge(model, settings, store)
+    make = judging(model, settings, store)
     worker = Worker(store, make, [Given()], at_once=4, lease=3.0, poll=0.2, clock=clock)
     asyncio.run(worker.run(once=True))
 """

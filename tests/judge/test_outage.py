@@ -108,6 +108,7 @@ def test_every_run_ends_with_one_report(tmp_path, monkeypatch, record_property, 
 
     with ScriptedModelServer(phases) as server:
         options = {"base_url": server.url, "profile": "fast", "retries": 1, "concurrency": 8}
+        options["attribution"] = "off"  # the server knows the judge's questions only
         with mastwatch.instrument(
             judge="m", store=store.path, registry=registry, detectors=(), judge_options=options
         ) as handle:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from judge.stub import SETTINGS, StubModel, absent, judge, looping, trace
+from judge.stub import SETTINGS, StubModel, absent, judging, looping, trace
 from mastwatch.judge import pace
 from mastwatch.judge.client import Ask, ModelError
 from mastwatch.judge.judge import Judge
@@ -70,7 +70,7 @@ def fill(store: SqliteStore, count: int, first: int = 0, **fields: Any) -> None:
 
 
 async def once(store, model, clock=time.time, settings=SETTINGS, **options) -> Worker:
-    worker = Worker(store, judge(model, settings, store), clock=clock, poll=0.05, **options)
+    worker = Worker(store, judging(model, settings, store), clock=clock, poll=0.05, **options)
     await worker.run(once=True)
     return worker
 
@@ -112,7 +112,7 @@ async def test_trouble_is_said_once_and_its_end_too(store, clock, caplog) -> Non
     caplog.set_level(logging.INFO, "mastwatch")
     fill(store, 6)
     model = StubModel(lambda ask: ModelError("auth", "the key is refused"))
-    worker = Worker(store, judge(model, SETTINGS, store), clock=clock, poll=0.01, at_once=2)
+    worker = Worker(store, judging(model, SETTINGS, store), clock=clock, poll=0.01, at_once=2)
     running = asyncio.create_task(worker.run())
     for _ in range(3):
         await until(lambda: store.queue("judge")["running"] == 0 and worker.postponed)
@@ -247,7 +247,7 @@ async def test_a_worker_that_died_leaves_its_job_to_the_next(store, clock) -> No
 async def test_a_stopped_worker_hands_back_what_it_could_not_finish(store) -> None:
     store = SqliteStore(store.path)
     fill(store, 3)
-    worker = Worker(store, judge(StubModel(seconds=30)), poll=0.05, at_once=2)
+    worker = Worker(store, judging(StubModel(seconds=30)), poll=0.05, at_once=2)
     running = asyncio.create_task(worker.run())
     await until(lambda: store.queue("judge")["running"] == 2)
     worker.stop(grace=0.05)
@@ -285,7 +285,7 @@ async def test_a_store_that_fails_is_said_once_and_waited_for(
         return real(kind)
 
     monkeypatch.setattr(store, "queue", queue)
-    worker = Worker(store, judge(StubModel()), clock=clock, poll=0.01)
+    worker = Worker(store, judging(StubModel()), clock=clock, poll=0.01)
     running = asyncio.create_task(worker.run())
     await asyncio.sleep(0.1)
     failing = False
@@ -313,7 +313,7 @@ async def test_a_listener_that_fails_costs_nobody_anything(store, clock, monkeyp
 
 def make_thread(store: SqliteStore, model: StubModel, heard: Heard | None = None) -> WorkerThread:
     listeners = [heard] if heard is not None else []
-    return WorkerThread(lambda: Worker(store, judge(model), listeners, poll=0.05))
+    return WorkerThread(lambda: Worker(store, judging(model), listeners, poll=0.05))
 
 
 def threads() -> list[str]:

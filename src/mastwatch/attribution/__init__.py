@@ -5,6 +5,6 @@ Four methods: ``all_at_once``, ``step_by_step`` and ``binary_search`` as in Who&
 """
 
 from mastwatch.attribution.attributor import Attributor
-from mastwatch.attribution.settings import AttributionSettings
+from mastwatch.judge.settings import AttributionSettings
 
 __all__ = ["AttributionSettings", "Attributor"]

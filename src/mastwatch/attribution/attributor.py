@@ -9,9 +9,9 @@ from dataclasses import replace
 from mastwatch.attribution import all_at_once, binary_search, propose_verify, step_by_step
 from mastwatch.attribution.case import Case, Found
 from mastwatch.attribution.prompt import PROMPT_VERSION
-from mastwatch.attribution.settings import AttributionSettings
 from mastwatch.judge.access import ModelAccess
 from mastwatch.judge.answers import total
+from mastwatch.judge.settings import AttributionSettings
 from mastwatch.judge.windows import coverage
 from mastwatch.store import Attribution, Method, Report, Trace
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from mastwatch.attribution.forms import ObjectForm, Proposal
-from mastwatch.attribution.settings import AttributionSettings
 from mastwatch.attribution.steps import Steps, normal_name
 from mastwatch.attribution.views import Views
 from mastwatch.judge import prompt as judge_prompt
@@ -18,6 +17,7 @@ from mastwatch.judge.budget import Budget
 from mastwatch.judge.evidence import Rows
 from mastwatch.judge.render import behind_bars, boundary
 from mastwatch.judge.replies import Quote
+from mastwatch.judge.settings import AttributionSettings
 from mastwatch.judge.windows import Window
 from mastwatch.store import Candidate, Evidence, Report, Trace
 from mastwatch.store.attribution import Result

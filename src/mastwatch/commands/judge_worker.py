@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mastwatch import reports, taxonomy
+from mastwatch.attribution.duty import make_duties
 from mastwatch.commands.judge_output import say
 from mastwatch.guard import guard
 from mastwatch.judge.assembly import calibrations_of, make_judge
@@ -54,7 +55,7 @@ def work(args: argparse.Namespace, chosen: Settings, how: JudgeSettings) -> int:
     with _Outside(chosen, store, calibrations, args.out) as outside:
         worker = Worker(
             store,
-            lambda: make_judge(None, how, store, calibrations),
+            lambda: make_duties(None, how, store, calibrations),
             outside.listeners,
             at_once=how.concurrency,
         )

@@ -14,9 +14,16 @@ from dataclasses import fields
 from typing import Any, get_args
 
 from mastwatch.findings import Severity
-from mastwatch.judge.settings import JudgeSettings, Profile, TraceLimits
+from mastwatch.judge.settings import (
+    AttributionSettings,
+    Compat,
+    JudgeSettings,
+    Profile,
+    TraceLimits,
+)
 from mastwatch.judge.triggers import TRIGGERS
 from mastwatch.store import Limits
+from mastwatch.store.attribution import METHODS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -149,6 +156,28 @@ def _limits(kind: Callable[..., Any]) -> Callable[[Any], Any]:
     return read_limits
 
 
+def _attribution(raw: Any) -> AttributionSettings:
+    """Reads a table, or a word that switches it on or off or names the method."""
+    if isinstance(raw, AttributionSettings):
+        return raw
+    if not isinstance(raw, Mapping):
+        word = str(raw).strip()
+        raw = {"method": word} if word in METHODS else {"enabled": _flag(raw)}
+    unknown = sorted(set(raw) - set(_ATTRIBUTION))
+    if unknown:
+        raise ValueError(f"{', '.join(unknown)} is not known; known: {', '.join(_ATTRIBUTION)}")
+    return AttributionSettings(**{name: _ATTRIBUTION[name](value) for name, value in raw.items()})
+
+
+_ATTRIBUTION: dict[str, Callable[[Any], Any]] = {
+    "enabled": _flag,
+    "method": _one_of(*METHODS),
+    "ground_truth": _flag,
+    "compat": _one_of(*get_args(Compat)),
+    "hints": _flag,
+    "candidates": _number(int, 1, 10),
+    "neighbours": _number(int, 0, 100),
+}
 _READERS: dict[str, Callable[[Any], Any]] = {
     "model": _text,
     "base_url": _text,
@@ -173,5 +202,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "sample": _number(float, 0, 1),
     "in_process": _flag,
     "cache": _flag,
+    "attribution": _attribution,
 }
 assert {f.name for f in fields(JudgeSettings)} == set(_READERS)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mastwatch.store import Limits
+from mastwatch.store import Limits, Method
 
 Profile = Literal["fast", "default", "deep"]
 """``fast``: one call. ``default``: asks again where it is in doubt. ``deep``: first an open list
@@ -20,6 +20,34 @@ class TraceLimits:
     calls: int | None = 40
     tokens: int | None = 1_500_000
     usd: float | None = None
+
+
+Compat = Literal["", "paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributionSettings:
+    """How failed runs are attributed; the model, its limits and its cache are the judge's.
+
+    Attributes:
+        enabled: Failed runs are attributed by themselves once they are judged.
+        method: ``propose_verify``, ``all_at_once``, ``step_by_step`` or ``binary_search``.
+        ground_truth: Show the model the right answer, where the run has one (``expected``).
+        compat: ``paper``: the inputs and the control flow of the Who&When paper's released code
+            (steps unnumbered in two of the methods, nothing asked twice, no hints) with prompts in
+            our words; for the three methods of that paper only.
+        hints: Tell the model what live detectors and the judge found.
+        candidates: Steps that ``propose_verify`` asks for.
+        neighbours: Rows on either side that are shown whole when a candidate is checked.
+    """
+
+    enabled: bool = True
+    method: Method = "propose_verify"
+    ground_truth: bool = False
+    compat: Compat = ""
+    hints: bool = True
+    candidates: int = 3
+    neighbours: int = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +82,7 @@ class JudgeSettings:
         in_process: Judge in a thread of the instrumented process; else only ``mastwatch judge
             --worker`` does.
         cache: Take an earlier answer to the same question.
+        attribution: What is done about failed runs beside judging them.
     """
 
     model: str = ""
@@ -79,3 +108,4 @@ class JudgeSettings:
     sample: float = 0.05
     in_process: bool = True
     cache: bool = True
+    attribution: AttributionSettings = field(default_factory=AttributionSettings)

@@ -172,8 +172,16 @@ class Store(Protocol):
     def renew(self, job: Job, seconds: float) -> Job | None:
         """Borrow it longer; None when it was lent to somebody else meanwhile."""
 
-    def finish(self, job: Job, result: Report | Attribution) -> bool:
-        """Give the result and end the job, both or neither; False when it is no longer ours."""
+    def finish(
+        self, job: Job, result: Report | Attribution, *, then: JobKind | None = None
+    ) -> bool:
+        """Give the result and end the job, both or neither; False when it is no longer ours.
+
+        Args:
+            job: It.
+            result: Its result.
+            then: A job on the same run that follows, begun together with the end of this one.
+        """
 
     def postpone(self, job: Job, seconds: float, reason: str, *, failed: bool = False) -> None:
         """Give a job back, to be taken again in so many seconds.

@@ -166,13 +166,17 @@ class SqliteStore:
         with self._db.writing() as connection:
             return jobs.renew(connection, job, self._clock() + seconds)
 
-    def finish(self, job: Job, result: Report | Attribution) -> bool:
+    def finish(
+        self, job: Job, result: Report | Attribution, *, then: JobKind | None = None
+    ) -> bool:
         """Give the result and end the job, both or neither; False when it is no longer ours."""
         row = rows.result_row(result, self._clock())
         with self._db.writing() as connection:
             ours = jobs.finish(connection, job)
             if ours:
                 rows.put_report(connection, row)
+            if ours and then is not None:
+                jobs.enqueue(connection, job.run_id, then, job.trigger, self._clock())
             return ours
 
     def postpone(self, job: Job, seconds: float, reason: str, *, failed: bool = False) -> None:

@@ -13,7 +13,7 @@ TRACE_SCHEMA = 1
 """Version of a stored trace; readers migrate older ones."""
 
 RowKind = Literal["opener", "reply", "human", "system", "code", "auto_reply", "tool", "thought"]
-"""As ``events.MessageKind``; ``tool`` is the result of a tool, ``thought`` a private row of a log."""
+"""As ``events.MessageKind``; ``tool``: a tool's result; ``thought``: a private row of a log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

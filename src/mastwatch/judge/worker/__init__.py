@@ -4,8 +4,9 @@
 report that a server's trouble left incomplete; ``thread`` runs a worker inside the host.
 """
 
+from mastwatch.judge.worker.duty import Duty, JudgeDuty
 from mastwatch.judge.worker.listener import Listener
 from mastwatch.judge.worker.thread import WorkerThread
 from mastwatch.judge.worker.worker import Worker
 
-__all__ = ["Listener", "Worker", "WorkerThread"]
+__all__ = ["Duty", "JudgeDuty", "Listener", "Worker", "WorkerThread"]

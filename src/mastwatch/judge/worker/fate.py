@@ -1,4 +1,4 @@
-"""What becomes of a run that a model or its server left without all of its verdicts."""
+"""What becomes of a run that a model or its server left without a result, or with half of one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from mastwatch.judge.budget import DAY_NOT_COUNTED, DAY_REACHED
-from mastwatch.store import Report
+from mastwatch.store import Attribution, Report
 
 MAX_ATTEMPTS = 8
 """How often a run is tried whose calls time out or fail: it may be the run that is at fault."""
@@ -32,33 +32,40 @@ class Fate:
     pause: bool = False
 
 
-def fate(report: Report, failed: int, troubles: int, now: float) -> Fate | None:
-    """Decide on a report; None when it is final.
+def fate(result: Report | Attribution, failed: int, troubles: int, now: float) -> Fate | None:
+    """Decide on a result; None when it is final.
 
     What no run can help (no server, a refused key, a busy server, the day's limit) costs a run
     nothing: it waits, however long that takes. What may be the run's own fault ends after
     ``MAX_ATTEMPTS`` in verdicts that say ``not_evaluated`` and why.
 
     Args:
-        report: As the judge gave it.
+        result: A judge's report or an attribution.
         failed: How often before the run failed in a way that may be its own fault.
         troubles: How often in a row a server's trouble has stopped all runs.
         now: Unix seconds.
     """
-    reasons = {v.reason for v in report.verdicts.values() if v.verdict == "not_evaluated"}
+    reasons = _reasons(result)
     if "auth" in reasons:
         return Fate("auth", _doubled(_KEY_FIRST, troubles, _KEY_LONGEST), pause=True)
     for reason in ("unreachable", "rate_limited"):
         if reason in reasons:
             return Fate(reason, _doubled(_SERVER_FIRST, troubles, _SERVER_LONGEST), pause=True)
-    if "budget" in reasons and DAY_REACHED in report.problems:
+    if "budget" in reasons and DAY_REACHED in result.problems:
         return Fate("budget", until_tomorrow(now), pause=True)
-    if "budget" in reasons and DAY_NOT_COUNTED in report.problems:
+    if "budget" in reasons and DAY_NOT_COUNTED in result.problems:
         return Fate("store", _doubled(_SERVER_FIRST, troubles, _SERVER_LONGEST), pause=True)
     for reason in ("timeout", "provider_error", "internal_error", "unreadable"):
         if reason in reasons and failed + 1 < MAX_ATTEMPTS:
             return Fate(reason, _doubled(_FIRST_RETRY, failed, _LONGEST_RETRY))
     return None
+
+
+def _reasons(result: Report | Attribution) -> set[str]:
+    """Why something is ``not_evaluated``."""
+    if isinstance(result, Report):
+        return {v.reason for v in result.verdicts.values() if v.verdict == "not_evaluated"}
+    return {result.reason} if result.result == "not_evaluated" else set()
 
 
 def until_tomorrow(now: float) -> float:

@@ -1,43 +1,44 @@
-"""A job is kept for as long as its run is being judged."""
+"""A job is kept for as long as its run is being worked on."""
 
 from __future__ import annotations
 
 import asyncio
 
 from mastwatch.guard import report as report_error
-from mastwatch.judge.judge import Judge
-from mastwatch.judge.unjudged import unjudged
-from mastwatch.store import Job, Report, Store, StoreError, Trace
+from mastwatch.judge.worker.duty import Duty, Result
+from mastwatch.store import Job, Store, StoreError, Trace
 
 
-async def judged(
-    store: Store, judge: Judge, job: Job, trace: Trace, seconds: float
-) -> Report | None:
-    """Have a run judged, and renew the loan of its job meanwhile.
+async def done(store: Store, duty: Duty, job: Job, trace: Trace, seconds: float) -> Result | None:
+    """Have a job done, and renew its loan meanwhile.
 
     Args:
         store: Lends the job.
-        judge: Judges.
+        duty: Does it.
         job: The job.
         trace: Its run.
         seconds: For how long it is lent each time.
 
     Returns:
-        The report; None when the job went to somebody else.
+        The result; None when the job went to somebody else.
     """
-    judging = asyncio.create_task(judge.judge(trace, job.trigger))
+    doing = asyncio.create_task(_do(duty, job, trace))
     try:
         while True:
-            done, _ = await asyncio.wait({judging}, timeout=seconds / 3)
-            if done:
-                return judging.result()
+            ended, _ = await asyncio.wait({doing}, timeout=seconds / 3)
+            if ended:
+                return doing.result()
             if await asyncio.to_thread(_lost, store, job, seconds):
                 return None
-    except Exception as error:  # ours, not the model's: the judge answers for that itself
-        report_error("judge.judge", error)
-        return unjudged(trace, judge.taxonomy, "internal_error", trigger=job.trigger)
+    except Exception as error:  # ours, not the model's: the duty answers for that itself
+        report_error(f"{job.kind}.worker", error)
+        return duty.undone(job, trace, "internal_error")
     finally:
-        judging.cancel()
+        doing.cancel()
+
+
+async def _do(duty: Duty, job: Job, trace: Trace) -> Result:
+    return await duty.do(job, trace)
 
 
 def _lost(store: Store, job: Job, seconds: float) -> bool:

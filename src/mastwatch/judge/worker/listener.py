@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mastwatch.store import Report, Trace
+from mastwatch.store import Attribution, Report, Trace
 
 
 class Listener:
@@ -16,8 +16,11 @@ class Listener:
     def on_report(self, report: Report, trace: Trace) -> None:
         """A report was given; nobody else gives one for this run."""
 
-    def on_put_off(self, report: Report) -> None:
-        """A run is to be judged again later; what this report took is spent all the same."""
+    def on_attribution(self, attribution: Attribution, trace: Trace) -> None:
+        """An attribution was given; nobody else gives one for this run."""
+
+    def on_put_off(self, result: Report | Attribution) -> None:
+        """A run is to be tried again later; what this result took is spent all the same."""
 
     def on_queue(self, depth: int) -> None:
         """So many runs wait or are being judged, in the whole store."""

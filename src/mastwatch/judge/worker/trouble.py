@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from mastwatch.judge.worker.fate import Fate
-from mastwatch.store import Report
+from mastwatch.store import Attribution, Report
 
 _log = logging.getLogger("mastwatch")
 
@@ -34,7 +34,7 @@ class Trouble:
         """Whether it is too early to try again."""
         return now < self._until
 
-    def met(self, found: Fate, report: Report, now: float) -> None:
+    def met(self, found: Fate, result: Report | Attribution, now: float) -> None:
         """A run met with it."""
         # Runs that were under way together meet with the same trouble: it counts once.
         if not self.waits(now):
@@ -42,7 +42,7 @@ class Trouble:
         self._until = max(self._until, now + found.seconds)
         if self._reason != found.reason:
             self._reason = found.reason
-            why = next(iter(report.problems), "")
+            why = next(iter(result.problems), "")
             _log.warning(
                 "mastwatch: %s%s. Runs stay in the store and are judged when this has passed.",
                 _SAID.get(found.reason, found.reason),

@@ -1,4 +1,4 @@
-"""Claims jobs, has them judged, gives the reports: many runs at once, in one event loop."""
+"""Claims jobs, has them done, gives the results: many runs at once, in one event loop."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from mastwatch.guard import guard
-from mastwatch.judge.judge import Judge
-from mastwatch.judge.unjudged import unjudged
+from mastwatch.judge.worker.duty import Duty, Result
 from mastwatch.judge.worker.fate import MAX_LOST, Fate, fate
-from mastwatch.judge.worker.lease import judged
+from mastwatch.judge.worker.lease import done
 from mastwatch.judge.worker.listener import Listener
 from mastwatch.judge.worker.pool import DaemonPool
 from mastwatch.judge.worker.trouble import Trouble
-from mastwatch.store import Job, Report, Store, StoreError, Trace
+from mastwatch.store import Job, Store, StoreError, Trace
 
 LEASE_SECONDS = 120.0
 """A job comes back to the queue so long after its worker died."""
@@ -35,29 +34,30 @@ _T = TypeVar("_T")
 
 
 class Worker:
-    """Judges the runs of a store.
+    """Judges and attributes the runs of a store.
 
-    Each run ends with exactly one report, whoever dies meanwhile: a job is lent for a time, the
-    report is given together with the end of the job, and only by who holds it.
+    Each job ends with exactly one result, whoever dies meanwhile: it is lent for a time, the result
+    is given together with its end, and only by who holds it.
 
     Args:
-        store: Runs, jobs and reports.
-        make_judge: Makes the judge, in the event loop that uses it.
-        listeners: Told of each report.
-        at_once: Runs judged at once.
+        store: Runs, jobs and results.
+        make_duties: Makes what there is to do, in the event loop that does it; of two jobs that
+            are due that of the first one is done first.
+        listeners: Told of each result.
+        at_once: Runs worked on at once.
         poll: See ``POLL_SECONDS``.
         lease: See ``LEASE_SECONDS``.
         clock: Unix seconds.
 
     Attributes:
-        finished: Reports given.
+        finished: Results given.
         postponed: How often a run was put off.
     """
 
     def __init__(
         self,
         store: Store,
-        make_judge: Callable[[], Judge],
+        make_duties: Callable[[], Sequence[Duty]],
         listeners: Sequence[Listener] = (),
         *,
         at_once: int = 4,
@@ -66,7 +66,8 @@ class Worker:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
-        self._make_judge = make_judge
+        self._make_duties = make_duties
+        self._duties: dict[str, Duty] = {}
         self._listeners = tuple(listeners)
         self._at_once = max(1, at_once)
         self._poll = poll
@@ -87,16 +88,17 @@ class Worker:
         self._awake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._loop.set_default_executor(DaemonPool(_THREADS + self._at_once))
-        judge = self._make_judge()
+        self._duties = {duty.kind: duty for duty in self._make_duties()}
         try:
             while not self._stopped:
-                full = await self._claim(judge)
+                full = await self._claim()
                 if once and not full and not self._tasks:
                     break
                 await self._rest()
         finally:
             await self._end()
-            await judge.close()
+            for duty in self._duties.values():
+                await duty.close()
 
     def stop(self, grace: float = GRACE_SECONDS) -> None:
         """Have ``run`` end; from any thread.
@@ -116,7 +118,7 @@ class Worker:
 
     # The queue.
 
-    async def _claim(self, judge: Judge) -> bool:
+    async def _claim(self) -> bool:
         """Take jobs while there is room and any is due; returns whether there was no more room."""
         depth = await self._stored(self._depth)
         if depth is None:
@@ -125,10 +127,10 @@ class Worker:
         while depth and not self._stopped and not self._trouble.waits(self._clock()):
             if len(self._tasks) >= self._room():
                 return True
-            job = await self._stored(lambda: self._store.claim("judge", self._owner, self._lease))
+            job = await self._stored(self._borrow)
             if job is None:
                 break
-            task = asyncio.create_task(self._work(judge, job))
+            task = asyncio.create_task(self._work(job))
             self._tasks[task] = job
             task.add_done_callback(self._tasks.pop)
         return False
@@ -140,9 +142,16 @@ class Worker:
         alone = self._trouble.times or any(job.lost for job in self._tasks.values())
         return 1 if alone else self._at_once
 
+    def _borrow(self) -> Job | None:
+        for duty in self._duties.values():
+            job = self._store.claim(duty.kind, self._owner, self._lease)
+            if job is not None:
+                return job
+        return None
+
     def _depth(self) -> int:
-        queue = self._store.queue("judge")
-        return queue["waiting"] + queue["running"]
+        queues = [self._store.queue(duty.kind) for duty in self._duties.values()]
+        return sum(queue["waiting"] + queue["running"] for queue in queues)
 
     async def _rest(self) -> None:
         """Wait until a run is done, somebody calls, or it is time to look again."""
@@ -165,50 +174,51 @@ class Worker:
 
     # One run.
 
-    async def _work(self, judge: Judge, job: Job) -> None:
+    async def _work(self, job: Job) -> None:
         try:
             with guard("judge.worker"):
-                await self._do(judge, job)
+                await self._do(self._duties[job.kind], job)
         except asyncio.CancelledError:
             await self._stored(lambda: self._store.postpone(job, 0.0, "stopped"))
             raise
 
-    async def _do(self, judge: Judge, job: Job) -> None:
-        # A run that was deleted meanwhile has no rows, and that is what its report says.
+    async def _do(self, duty: Duty, job: Job) -> None:
+        # A run that was deleted meanwhile has no rows, and that is what its result says.
         trace = Trace(run_id=job.run_id)
-        report: Report | None
+        result: Result | None
         try:
             kept = await asyncio.to_thread(self._store.trace, job.run_id)
             trace = trace if kept is None else kept
             if job.lost >= MAX_LOST:
-                report = unjudged(trace, judge.taxonomy, "worker_died", trigger=job.trigger)
+                result = duty.undone(job, trace, "worker_died")
             else:
-                report = await judged(self._store, judge, job, trace, self._lease)
+                result = await done(self._store, duty, job, trace, self._lease)
         except ValueError:  # it was written by a newer release, or is damaged
-            report = unjudged(trace, judge.taxonomy, "unreadable", trigger=job.trigger)
+            result = duty.undone(job, trace, "unreadable")
         except StoreError as error:
             self._say_store_fails(error)
             return  # the job comes back when its loan is over
-        if report is None:
+        if result is None:
             return
-        found = fate(report, job.failed, self._trouble.times, self._clock())
+        found = fate(result, job.failed, self._trouble.times, self._clock())
         if found is None:
-            await self._give(job, report, trace)
+            await self._give(duty, job, result, trace)
         else:
-            await self._put_off(job, report, found)
+            await self._put_off(job, result, found)
 
-    async def _give(self, job: Job, report: Report, trace: Trace) -> None:
-        if not await self._stored(lambda: self._store.finish(job, report)):
+    async def _give(self, duty: Duty, job: Job, result: Result, trace: Trace) -> None:
+        following = duty.then(result, trace)
+        if not await self._stored(lambda: self._store.finish(job, result, then=following)):
             return
         self.finished += 1
         self._trouble.over()
-        self._tell(lambda listener: listener.on_report(report, trace))
+        self._tell(lambda listener: duty.tell(listener, result, trace))
 
-    async def _put_off(self, job: Job, report: Report, found: Fate) -> None:
+    async def _put_off(self, job: Job, result: Result, found: Fate) -> None:
         self.postponed += 1
         if found.pause:
-            self._trouble.met(found, report, self._clock())
-        self._tell(lambda listener: listener.on_put_off(report))
+            self._trouble.met(found, result, self._clock())
+        self._tell(lambda listener: listener.on_put_off(result))
         await self._stored(
             lambda: self._store.postpone(job, found.seconds, found.reason, failed=not found.pause)
         )

@@ -12,7 +12,7 @@ from mastwatch.judge.worker.listener import Listener
 from mastwatch.metric_names import Metric
 from mastwatch.sinks.metrics.instruments import Counter, Gauge, Instruments
 from mastwatch.sinks.metrics.labels import BoundedLabel
-from mastwatch.store import Report, TaskWord, Trace
+from mastwatch.store import Attribution, Report, TaskWord, Trace
 from mastwatch.store.report import VERDICTS
 
 REASONS = (
@@ -96,9 +96,10 @@ class JudgeMetrics(Listener):
         if report.calibration != self._calibration:
             self._show_agreement(report)
 
-    def on_put_off(self, report: Report) -> None:
+    def on_put_off(self, result: Report | Attribution) -> None:
         """Count what was spent on a run that is to be judged again."""
-        self._count_spending(report)
+        if isinstance(result, Report):
+            self._count_spending(result)
 
     def on_queue(self, depth: int) -> None:
         """Show how long the queue is."""
