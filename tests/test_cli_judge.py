@@ -32,7 +32,10 @@ SAID = ("Find the harbour log.", LOOP, "Nothing there yet, I am afraid.", LOOP, 
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    schema = request["response_format"]["json_schema"]["schema"]
+    asked = request["response_format"]["json_schema"]
+    if asked["name"] != "verdicts":  # an attribution: this model blames nobody
+        return {"candidates": []}
+    schema = asked["schema"]
     none = {"verdict": "absent", "confidence": 0.9, "evidence": [], "why": "looked"}
     found: dict[str, Any] = dict.fromkeys(schema["properties"]["modes"]["required"], none)
     if "step_repetition" in found:
@@ -359,7 +362,7 @@ def test_a_worker_serves_metrics_and_ends_cleanly_when_told_to(tmp_path, server)
     process.terminate()
     _, err = process.communicate(timeout=20)
     assert process.returncode == 0
-    assert "5 judged, 0 waiting" in err
+    assert "5 judged, 5 attributed, 0 waiting" in err
     assert 'mastwatch_judge_verdicts_total{mode="FM-1.3",verdict="present"} 5.0' in told
     assert 'severity="warn",slug="step_repetition",source="judge"' in told
     assert len(list((tmp_path / "out").glob("*.html"))) == 6

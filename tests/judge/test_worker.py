@@ -79,7 +79,7 @@ async def test_every_run_gets_one_report_and_runs_are_judged_side_by_side(store,
     fill(store, 12)
     model, heard = StubModel(looping, seconds=0.01), Heard()
     worker = await once(store, model, clock, listeners=[heard], at_once=3)
-    assert worker.finished == 12
+    assert worker.finished.total() == 12
     assert store.queue("judge") == {"waiting": 0, "running": 0, "done": 12}
     assert {f"run-{n}" for n in range(12)} == {report.run_id for report in heard.reports}
     assert store.report("run-3").verdicts["step_repetition"].verdict == "present"
@@ -97,12 +97,12 @@ async def test_what_no_run_can_help_costs_no_run_its_report(store, clock, caplog
     caplog.set_level(logging.INFO, "mastwatch")
     for _ in range(MAX_ATTEMPTS + 4):
         worker = await once(store, model, clock, at_once=2)
-        assert worker.finished == 0
+        assert worker.finished.total() == 0
         assert worker.postponed <= 2
         assert store.queue("judge")["waiting"] == 5
         clock.now += 3_600
     model.answer = absent
-    assert (await once(store, model, clock)).finished == 5
+    assert (await once(store, model, clock)).finished.total() == 5
     assert all(
         store.report(f"run-{n}").verdicts["step_repetition"].verdict == "absent" for n in range(5)
     )
@@ -121,7 +121,7 @@ async def test_trouble_is_said_once_and_its_end_too(store, clock, caplog) -> Non
         await asyncio.sleep(0.03)
     model.answer = absent
     clock.now += 3_600
-    await until(lambda: worker.finished == 6)
+    await until(lambda: worker.finished.total() == 6)
     worker.stop()
     await running
     said = [record.getMessage() for record in caplog.records]
@@ -147,14 +147,14 @@ async def test_the_day_s_limit_makes_runs_wait_for_the_next_day(store, clock, ca
     model = StubModel()
     clock.now = 1_700_000_000.0 // 86_400 * 86_400 + 80_000
     worker = await once(store, model, clock, settings, at_once=1)
-    assert worker.finished == 2
+    assert worker.finished.total() == 2
     assert "limit for today" in caplog.text
     clock.now += 60
-    assert (await once(store, model, clock, settings, at_once=1)).finished == 0
+    assert (await once(store, model, clock, settings, at_once=1)).finished.total() == 0
     clock.now += 86_400
-    assert (await once(store, model, clock, settings, at_once=1)).finished == 2
+    assert (await once(store, model, clock, settings, at_once=1)).finished.total() == 2
     clock.now += 86_400
-    assert (await once(store, model, clock, settings, at_once=1)).finished == 1
+    assert (await once(store, model, clock, settings, at_once=1)).finished.total() == 1
     assert model.asked == 5
 
 
@@ -177,7 +177,7 @@ async def test_a_job_is_kept_while_its_run_takes_long(store) -> None:
     worker = asyncio.create_task(once(store, StubModel(seconds=0.6), lease=0.3))
     await asyncio.sleep(0.45)
     assert store.claim("judge", "somebody", 1.0) is None
-    assert (await worker).finished == 1
+    assert (await worker).finished.total() == 1
 
 
 async def test_a_job_that_went_to_somebody_else_is_left_to_them(store, clock) -> None:
@@ -190,7 +190,7 @@ async def test_a_job_that_went_to_somebody_else_is_left_to_them(store, clock) ->
     # The loan is over, in the eyes of somebody else: here stands a machine that slept.
     job = SqliteStore(store.path, clock=lambda: clock.now + 10).claim("judge", "somebody", 60.0)
     assert job is not None
-    assert (await running).finished == 0
+    assert (await running).finished.total() == 0
     assert heard.reports == []
     assert store.report("run-0") is None
 
@@ -239,9 +239,9 @@ async def test_outages_do_not_count_as_failures_of_the_run(store, clock) -> None
 async def test_a_worker_that_died_leaves_its_job_to_the_next(store, clock) -> None:
     fill(store, 1)
     assert store.claim("judge", "dead", 120.0) is not None
-    assert (await once(store, StubModel(), clock)).finished == 0
+    assert (await once(store, StubModel(), clock)).finished.total() == 0
     clock.now += 121
-    assert (await once(store, StubModel(), clock)).finished == 1
+    assert (await once(store, StubModel(), clock)).finished.total() == 1
 
 
 async def test_a_stopped_worker_hands_back_what_it_could_not_finish(store) -> None:
@@ -253,7 +253,7 @@ async def test_a_stopped_worker_hands_back_what_it_could_not_finish(store) -> No
     worker.stop(grace=0.05)
     await running
     assert store.queue("judge") == {"waiting": 3, "running": 0, "done": 0}
-    assert (await once(store, StubModel())).finished == 3
+    assert (await once(store, StubModel())).finished.total() == 3
 
 
 async def test_an_error_of_ours_is_tried_again_and_then_stated(store, clock, monkeypatch) -> None:
@@ -289,7 +289,7 @@ async def test_a_store_that_fails_is_said_once_and_waited_for(
     running = asyncio.create_task(worker.run())
     await asyncio.sleep(0.1)
     failing = False
-    await until(lambda: worker.finished == 1)
+    await until(lambda: worker.finished.total() == 1)
     worker.stop()
     await running
     assert caplog.text.count("disk full") == 1
@@ -304,7 +304,9 @@ async def test_a_listener_that_fails_costs_nobody_anything(store, clock, monkeyp
 
     fill(store, 2)
     heard = Heard()
-    assert (await once(store, StubModel(), clock, listeners=[Broken(), heard])).finished == 2
+    assert (
+        await once(store, StubModel(), clock, listeners=[Broken(), heard])
+    ).finished.total() == 2
     assert len(heard.reports) == 2
 
 

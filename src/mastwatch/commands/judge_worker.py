@@ -19,7 +19,7 @@ from mastwatch.guard import guard
 from mastwatch.judge.assembly import calibrations_of, make_judge
 from mastwatch.judge.worker import Listener, Worker
 from mastwatch.spans.suppress import untraced
-from mastwatch.store import RunFilter
+from mastwatch.store import JobKind, RunFilter
 
 if TYPE_CHECKING:
     from mastwatch.judge.calibrate import Calibrations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PORT_VARIABLE = "MASTWATCH_JUDGE_PROMETHEUS_PORT"
 PORT = 9465
+_WORDS: dict[JobKind, str] = {"judge": "judged", "attribute": "attributed"}
 MAX_CASES = 10_000
 """Runs on the page over all of them; the latest."""
 
@@ -62,10 +63,11 @@ def work(args: argparse.Namespace, chosen: Settings, how: JudgeSettings) -> int:
         say(f"judging runs of {store.path} with {how.model}{outside.where}")
         with untraced():
             asyncio.run(_run(worker, once=args.once))
-    queue = store.queue("judge")
-    left, lent = queue["waiting"], queue["running"]
+    queues = [store.queue(kind) for kind in _WORDS]
+    left, lent = (sum(queue[word] for queue in queues) for word in ("waiting", "running"))
     others = f", {lent} with other workers, or lent to one that died" if lent else ""
-    say(f"{worker.finished} judged, {left} waiting{others}")
+    told = ", ".join(f"{worker.finished[kind]} {word}" for kind, word in _WORDS.items())
+    say(f"{told}, {left} waiting{others}")
     return 1 if args.once and left else 0
 
 

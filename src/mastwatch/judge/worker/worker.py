@@ -8,6 +8,7 @@ import logging
 import os
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -50,7 +51,7 @@ class Worker:
         clock: Unix seconds.
 
     Attributes:
-        finished: Results given.
+        finished: Results given, by kind of job.
         postponed: How often a run was put off.
     """
 
@@ -80,7 +81,7 @@ class Worker:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = False
         self._grace = GRACE_SECONDS
-        self.finished = 0
+        self.finished: Counter[str] = Counter()
         self.postponed = 0
 
     async def run(self, *, once: bool = False) -> None:
@@ -210,7 +211,7 @@ class Worker:
         following = duty.then(result, trace)
         if not await self._stored(lambda: self._store.finish(job, result, then=following)):
             return
-        self.finished += 1
+        self.finished[job.kind] += 1
         self._trouble.over()
         self._tell(lambda listener: duty.tell(listener, result, trace))
 
