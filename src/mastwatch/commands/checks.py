@@ -9,16 +9,18 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from importlib import metadata, util
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mastwatch.instrumentor import Instrumentor, older
+from mastwatch.instrumentor import older
+
+if TYPE_CHECKING:
+    from mastwatch.commands.libraries import Library
 
 _OLDEST_OTEL = "1.41"
 _PORTS = 10  # the chosen port and the nine that are tried after it
 _OTHER_VARIABLES = frozenset(
     {"MASTWATCH_CONFIG", "MASTWATCH_RAISE_ERRORS", "MASTWATCH_REQUIRE_SERVICES", "MASTWATCH_TRACES"}
 )
-_FRAMEWORK_EXTRAS = frozenset({"all", "autogen", "ag2", "langchain", "langgraph", "openai"})
 
 
 class Check(NamedTuple):
@@ -62,36 +64,39 @@ def opentelemetry() -> Iterator[Check]:
 
 
 def frameworks() -> Iterator[Check]:
-    """Each framework: which version, and will it be instrumented."""
-    from mastwatch import registry, settings
+    """Each library: which version, how it is watched, who else traces it."""
+    from mastwatch import registry
+    from mastwatch.commands.libraries import libraries
 
-    chosen = settings.load().frameworks
     for plugin in registry.plugins():
         if plugin.problem:
             kind = "framework" if plugin.group == registry.INSTRUMENTATIONS else "detector"
             yield Check(f"{kind} {plugin.name}", "fail", plugin.problem)
-        elif plugin.group == registry.INSTRUMENTATIONS and plugin.loaded is not None:
-            if chosen is not None and plugin.name not in chosen:
-                yield Check(plugin.name, "info", "not among the chosen frameworks (settings)")
-            else:
-                yield _framework(plugin.name, plugin.loaded)
+    for library in libraries():
+        yield _framework(library)
 
 
-def _framework(name: str, instrumentor: type[Instrumentor]) -> Check:
-    version = instrumentor.version()
-    if not instrumentor.present():
-        if version is not None:
-            text = f"{version[0]} {version[1]} brings no module {instrumentor.library}; not watched"
-            return Check(name, "warn", text)
-        return Check(name, "info", f"no module {instrumentor.library} here; nothing to watch")
-    if version is None:
-        text = f"module {instrumentor.library} comes from an unknown package; watched if it fits"
-        return Check(name, "warn", text)
-    if problem := instrumentor.too_old():
-        return Check(name, "warn", f"{problem}; not watched")
-    distribution, number = version
-    others = f"; covers {', '.join(instrumentor.supersedes)}" if instrumentor.supersedes else ""
-    return Check(name, "ok", f"{distribution} {number}, will be watched{others}")
+def _framework(library: Library) -> Check:
+    name, installed = library.name, library.installed
+    if library.problem.endswith("(settings)"):
+        return Check(name, "info", library.problem)
+    if library.problem:
+        return Check(name, "warn", f"{library.problem}; not watched")
+    if not library.way:
+        return Check(name, "info", f"no module {library.module} here; nothing to watch")
+    text = {"hook": "watched by hook", "listening": "watched by listening to spans"}[library.way]
+    if library.tracers:
+        who = ", ".join(library.tracers)
+        rest = f"; also traced, where switched on, by {who}"
+        text += rest if library.way == "hook" else f" ({who})"
+    if library.covers:
+        text += f"; covers {', '.join(library.covers)}"
+    if library.covered_by:
+        text += f"; a call made by {', '.join(library.covered_by)} is theirs"
+    if not installed and library.way == "hook":
+        unknown = f"module {library.module} comes from an unknown package"
+        return Check(name, "warn", f"{unknown}; watched if it fits")
+    return Check(name, "ok", f"{installed}, {text}" if installed else text)
 
 
 def conflicts() -> Iterator[Check]:
@@ -160,6 +165,10 @@ def _free(host: str, port: int) -> bool:
 
 def extras() -> Iterator[Check]:
     """Optional features; frameworks have checks of their own."""
+    from mastwatch import registry
+
+    kinds = [p.loaded for p in registry.plugins(registry.INSTRUMENTATIONS) if p.loaded is not None]
+    frameworks = {name for kind in kinds for name in (kind.name, *kind.frameworks)}
     needed: dict[str, list[str]] = {}
     for requirement in metadata.requires("mastwatch") or ():
         extra = re.search(r"extra\s*==\s*['\"]([\w-]+)['\"]", requirement)
@@ -167,7 +176,7 @@ def extras() -> Iterator[Check]:
         if extra and name and name.group() != "mastwatch":
             needed.setdefault(extra.group(1), []).append(name.group())
     for extra_name, distributions in sorted(needed.items()):
-        if extra_name in _FRAMEWORK_EXTRAS:
+        if extra_name == "all" or extra_name.replace("-", "_") in frameworks:
             continue
         missing = [d for d in distributions if _version(d) is None]
         if missing:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mastwatch.commands import Commands, judge_calibrate, judge_review
-from mastwatch.formats import format_names
+from mastwatch.commands.model_options import (
+    add_input,
+    add_limits,
+    add_model,
+    given,
+    limits,
+    open_store,
+)
 
 if TYPE_CHECKING:
     from mastwatch.judge.settings import JudgeSettings
     from mastwatch.settings import Settings
-    from mastwatch.store import Limits
-    from mastwatch.store.sqlite import SqliteStore
 
 WORDS = {"calibrate": judge_calibrate, "review": judge_review}
 """Sub-commands, and the module whose ``add`` adds the command ``judge WORD``; see ``words``."""
@@ -59,45 +62,19 @@ def add(commands: Commands) -> None:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("runs", nargs="*", metavar="RUN|FILE", help="or - for stdin")
-    _add_input(parser)
-    _add_model(parser)
-    _add_limits(parser)
-    _add_output(parser)
-    _add_worker(parser)
-    parser.set_defaults(main=main)
-    for module in WORDS.values():
-        module.add(commands)
-
-
-def _add_input(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", default="auto", choices=format_names(), help="of the files")
-    parser.add_argument("--limit", type=_count, metavar="N", help="judge at most so many runs")
-    parser.add_argument("--store", metavar="FILE", help="store of runs, answers and daily limits")
-
-
-def _add_model(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the judge")
-    group.add_argument("--model", metavar="NAME", help="default: MASTWATCH_JUDGE_MODEL")
-    group.add_argument("--base-url", metavar="URL", help="default: OPENAI_BASE_URL, else OpenAI's")
+    add_input(parser)
+    group = add_model(parser, "the judge")
     group.add_argument("--profile", choices=("fast", "default", "deep"), help="how thorough")
     group.add_argument(
         "--mode", action="append", metavar="FM-X.Y", help="only this mode; may be repeated"
     )
     group.add_argument("--language", metavar="NAME", help="of the explanations")
-    group.add_argument("--concurrency", type=_count, metavar="N", help="calls at once, at most")
-    group.add_argument("--rerun", action="store_true", help="do not take earlier answers")
-
-
-def _add_limits(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group(
-        "limits", "for all runs of this command; those of one run and of a day: see docs/judge.md"
-    )
-    group.add_argument("--max-calls", type=_whole, metavar="N")
-    group.add_argument("--max-tokens", type=_whole, metavar="N")
-    group.add_argument("--max-usd", type=_money, metavar="USD")
-    group.add_argument("--price-input", type=float, metavar="USD", help="per million tokens")
-    group.add_argument("--price-output", type=float, metavar="USD", help="per million tokens")
+    add_limits(parser)
+    _add_output(parser)
+    _add_worker(parser)
+    parser.set_defaults(main=main)
+    for module in WORDS.values():
+        module.add(commands)
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -119,27 +96,6 @@ def _add_worker(parser: argparse.ArgumentParser) -> None:
         "--worker", action="store_true", help="judge the runs that wait in the store, until stopped"
     )
     group.add_argument("--once", action="store_true", help="stop when no run waits any more")
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("expected a number of 1 or more")
-    return number
-
-
-def _whole(text: str) -> int:
-    return int(_amount(int(text)))
-
-
-def _money(text: str) -> float:
-    return _amount(float(text))
-
-
-def _amount(number: float) -> float:
-    if not 0 <= number < math.inf:  # false for NaN too: it would be no limit
-        raise argparse.ArgumentTypeError("expected a number of 0 or more")
-    return number
 
 
 def main(args: argparse.Namespace) -> int:
@@ -174,44 +130,18 @@ def main(args: argparse.Namespace) -> int:
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
     """The judge's settings on the command line."""
-    given: dict[str, Any] = {
-        name: getattr(args, name)
-        for name in ("model", "base_url", "profile", "language", "concurrency")
-        if getattr(args, name) is not None
-    }
-    if args.mode:
-        given["modes"] = args.mode
-    if args.rerun:
-        given["cache"] = False
-    prices = {"input": args.price_input, "output": args.price_output}
-    prices = {way: price for way, price in prices.items() if price is not None}
-    if prices:
-        given["prices"] = prices
-    return given
-
-
-def _limits(args: argparse.Namespace, how: JudgeSettings) -> Limits:
-    """What the whole command may spend."""
-    from mastwatch.store import Limits
-
-    limits = Limits(calls=args.max_calls, tokens=args.max_tokens, usd=args.max_usd)
-    if args.worker and limits != Limits():
-        raise ValueError(
-            "--max-... limit one command that judges runs; for a worker set what one run and one "
-            "day may cost, judge.per_trace and judge.per_day"
-        )
-    if limits.usd is not None and not {"input", "output"} <= set(how.prices):
-        raise ValueError(
-            "--max-usd is given and no price is known, so it could not be kept; give "
-            "--price-input and --price-output, in USD per million tokens"
-        )
-    return limits
+    return {**given(args), **({"modes": args.mode} if args.mode else {})}
 
 
 def _do(args: argparse.Namespace, chosen: Settings, how: JudgeSettings) -> int:
     from mastwatch.commands.judge_output import make_folder
 
-    limits = _limits(args, how)
+    most = limits(args, how)
+    if args.worker and most != type(most)():
+        raise ValueError(
+            "--max-... limit one command that judges runs; for a worker set what one run and one "
+            "day may cost, judge.per_trace and judge.per_day"
+        )
     if args.out is not None and not args.dry_run:
         make_folder(args.out)
     if args.worker:
@@ -221,25 +151,8 @@ def _do(args: argparse.Namespace, chosen: Settings, how: JudgeSettings) -> int:
     from mastwatch.commands.judge_input import Input
     from mastwatch.commands.judge_runs import Judging, plan
 
-    store, place = _store(args.runs, chosen)
-    if store is None and how.per_day != type(how.per_day)():
-        raise ValueError("a daily limit is set: name the store that counts the day, --store FILE")
-    given = Input(store, place, chosen, args.format)
+    store, place = open_store(args.runs, chosen, how)
+    runs = Input(store, place, chosen, args.format).runs(args.runs)
     if args.dry_run:
-        return plan(given.runs(args.runs), how, limits, args)
-    return Judging(how, limits, store, place, args).run(given.runs(args.runs))
-
-
-def _store(names: Sequence[str], chosen: Settings) -> tuple[SqliteStore | None, str]:
-    """The store, where one was asked for or is needed, and how it is called.
-
-    Files alone need none: then nothing is written to disk but what ``--out`` asks for.
-    """
-    from mastwatch import _recording
-    from mastwatch.commands.judge_input import is_file
-
-    store = _recording.open_store(chosen, create=bool(chosen.store))
-    wanted = bool(chosen.store) or (
-        store.path.exists() and not all(is_file(name) for name in names)
-    )
-    return store if wanted else None, str(store.path)
+        return plan(runs, how, most, args)
+    return Judging(how, most, store, place, args).run(runs)
