@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import metadata
 
 from mastwatch.commands import (
+    attribute,
     config,
     dashboards,
     demo,
@@ -21,6 +22,20 @@ from mastwatch.commands import (
     store,
 )
 
+_COMMANDS = (
+    run,
+    detect,
+    judge,
+    attribute,
+    evaluate,
+    demo,
+    plugins,
+    config,
+    doctor,
+    store,
+    dashboards,
+)
+"""In the order of the help."""
 _EXAMPLES = """\
 examples:
   mastwatch run --live app.py          watch an app without touching it
@@ -81,7 +96,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"mastwatch {_version()}")
     commands = parser.add_subparsers(dest="command", metavar="command", title="commands")
-    for module in (run, detect, judge, evaluate, demo, plugins, config, doctor, store, dashboards):
+    for module in (
+        run,
+        detect,
+        judge,
+        attribute,
+        evaluate,
+        demo,
+        plugins,
+        config,
+        doctor,
+        store,
+        dashboards,
+    ):
         module.add(commands)
     return parser
 
