@@ -11,6 +11,13 @@ os.environ["MASTWATCH_RAISE_ERRORS"] = "1"
 os.environ.setdefault("MASTWATCH_PROMETHEUS_PORT", "0")
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Apps and helpers beside the tests hold no doctests, and importing an app would run it."""
+    name = collection_path.name
+    helper = name.endswith(".py") and not name.startswith(("test_", "conftest"))
+    return True if helper else None
+
+
 @pytest.fixture(scope="session")
 def traces() -> Path:
     """The folder of recorded runs; the test is skipped where there is none."""
