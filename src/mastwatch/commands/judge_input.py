@@ -74,10 +74,7 @@ def _trace(run: RecordedRun, detectors: list[type[Detector]], policy: Policy | N
     from mastwatch.store.build import TraceBuilder
 
     builder = TraceBuilder(run.id, run.extra)
-    for event in run.events:
-        builder.add(event)
-    for thought in run.thoughts:
-        builder.thought(thought.index, thought.agent, thought.text)
+    builder.add_run(run)
     with guard("judge.detect"):
         for verdict in replay(run.events, detectors, policy=policy):
             builder.note(verdict)

@@ -166,7 +166,14 @@ def _attribution(raw: Any) -> AttributionSettings:
     unknown = sorted(set(raw) - set(_ATTRIBUTION))
     if unknown:
         raise ValueError(f"{', '.join(unknown)} is not known; known: {', '.join(_ATTRIBUTION)}")
-    return AttributionSettings(**{name: _ATTRIBUTION[name](value) for name, value in raw.items()})
+    return AttributionSettings(**{name: _part(name, value) for name, value in raw.items()})
+
+
+def _part(name: str, raw: Any) -> Any:
+    try:
+        return _ATTRIBUTION[name](raw)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 _ATTRIBUTION: dict[str, Callable[[Any], Any]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mastwatch.events import (
     Contract,
@@ -21,6 +21,9 @@ from mastwatch.events import (
 from mastwatch.findings import Finding, Notice
 from mastwatch.store.calls import UnaskedCalls
 from mastwatch.store.trace import ModelInput, Trace, TraceRow
+
+if TYPE_CHECKING:
+    from mastwatch.formats import RecordedRun
 
 MAX_ROWS = 20_000
 """Rows of a run that are kept; those beyond are counted."""
@@ -92,6 +95,18 @@ class TraceBuilder:
     def thought(self, index: int, agent: str, text: str | None) -> None:
         """Take in a private row of a recorded log."""
         self._keep(TraceRow(index=index, agent=agent, kind="thought", text=text))
+
+    def add_run(self, run: RecordedRun) -> None:
+        """Take in all of a run that was read from a log."""
+        for event in run.events:
+            self.add(event)
+        for thought in run.thoughts:
+            self.thought(thought.index, thought.agent, thought.text)
+        success, expected = run.extra.get("success"), run.extra.get("ground_truth")
+        self.set(
+            success=success if isinstance(success, bool) else None,
+            expected=expected if isinstance(expected, str) and expected else None,
+        )
 
     def note(self, verdict: Finding | Notice) -> None:
         """Take in what a detector said."""
@@ -231,6 +246,13 @@ def build(run_id: str, events: Iterable[Event], extra: Mapping[str, object] | No
     builder = TraceBuilder(run_id, extra)
     for event in events:
         builder.add(event)
+    return builder.trace()
+
+
+def recorded(run: RecordedRun) -> Trace:
+    """Build the trace of a run that was read from a log, its private rows among the others."""
+    builder = TraceBuilder(run.id, run.extra)
+    builder.add_run(run)
     return builder.trace()
 
 
