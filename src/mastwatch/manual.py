@@ -136,9 +136,11 @@ def message(
         scope = _scope("message")
         if scope is not None:
             recipients = (to,) if isinstance(to, str) else tuple(to)
-            index = scope.run.message(
-                sender, text, recipients=recipients, role=role, kind=kind, carriers=(scope,)
-            )
+            index = scope.run.emitter.histories.by_hand(scope.run, sender, text)
+            if index is None:
+                index = scope.run.message(
+                    sender, text, recipients=recipients, role=role, kind=kind, carriers=(scope,)
+                )
     _end_if_halted(scope)
     return index
 
@@ -211,6 +213,7 @@ def tool(
     with guard("manual.tool"):
         scope = _scope("tool")
         if scope is not None:
+            scope.run.emitter.histories.by_hand(scope.run)
             call = scope.run.tool_call(
                 name, arguments, agent=agent or scope.agent, call_id=call_id, parent=scope
             )

@@ -6,6 +6,7 @@ import itertools
 import threading
 import uuid
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 from opentelemetry import trace
@@ -18,6 +19,9 @@ Verdict: TypeAlias = Finding | Notice
 
 firing = threading.local()
 """``firing.span``: the span of the event that is being delivered on this thread."""
+
+told_on: ContextVar[trace.Span | None] = ContextVar("mastwatch_told_on", default=None)
+"""Set while spans of others are told: where findings go. No span carries what is said there."""
 
 
 def firing_ids() -> tuple[str, str]:
@@ -46,6 +50,7 @@ class Core:
         self.id: str = resumed.id if resumed else uuid.uuid4().hex
         self.rows: int = resumed.rows if resumed else 0
         self.conversation_id = conversation_id
+        self.parent_id = ""  # of the run in another process that it is part of
         self.spans = spans
         self.finished = False
         self.max_severity: Severity | None = None

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
+from opentelemetry.context import Context
 
 from mastwatch import forks
 from mastwatch.events import Contract, Event, RunFinished, RunStarted
-from mastwatch.spans import attributes, semconv
+from mastwatch.spans import attributes, hops, semconv
 from mastwatch.spans.content import ContentPolicy
 from mastwatch.spans.core import Core, Verdict, firing
+from mastwatch.spans.histories import Exchange, Histories, HistoryMessage
 from mastwatch.spans.run import Run
 from mastwatch.spans.scope import (
     ModelCall,
@@ -32,8 +34,19 @@ from mastwatch.spans.scope import (
 
 if TYPE_CHECKING:
     from mastwatch.interventions import Interventions
+    from mastwatch.spans.bridge import Bridge
 
-__all__ = ["Emitter", "ModelCall", "Run", "Scope", "ToolCall", "Watcher", "error_type"]
+__all__ = [
+    "Emitter",
+    "Exchange",
+    "HistoryMessage",
+    "ModelCall",
+    "Run",
+    "Scope",
+    "ToolCall",
+    "Watcher",
+    "error_type",
+]
 
 MAX_WAITING = 1_024
 """Paused runs that can still be resumed, per process."""
@@ -61,6 +74,10 @@ class Emitter:
         content: What text may stand on them.
         attributes: Put on every run's span (release, environment).
         clock: Unix time in seconds; recorded spans bring their own.
+        idle_timeout: Seconds after which a run of bare model calls is over.
+
+    Attributes:
+        histories: The runs of model calls that no framework's run holds.
     """
 
     def __init__(
@@ -70,6 +87,7 @@ class Emitter:
         content: ContentPolicy | None = None,
         attributes: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time,
+        idle_timeout: float = 3_600.0,
     ) -> None:
         self.watch = watch
         self.clock = clock
@@ -77,8 +95,12 @@ class Emitter:
         self.content = content or ContentPolicy()
         self.attributes = dict(attributes or {})
         self.interventions: Interventions | None = None  # set where the host lets us act
+        self.bridge: Bridge | None = None  # set while spans of others are read
+        self.surroundings: Context | None = None  # passed on by the process that started this one
+        self.propagate = False  # name the run in the baggage of what is called from it
         self._waiting: OrderedDict[tuple[str, str], Core | None] = OrderedDict()
         self._lock = forks.lock()  # protects _waiting
+        self.histories = Histories(self, idle_timeout)
 
     @property
     def tracer(self) -> trace.Tracer:
@@ -97,6 +119,13 @@ class Emitter:
         """
         call = latest_call.get()
         return call if call is not None and call.waiting and not call.run.finished else None
+
+    def model_span_here(self) -> bool:
+        """Whether the current span is another producer's model call that the bridge reads.
+
+        A library below then is part of that call, and tells nothing of it.
+        """
+        return self.bridge is not None and self.bridge.reads_model_call(trace.get_current_span())
 
     def suppressed(self) -> bool:
         """Whether someone (our own judge, for one) asked for no instrumentation here."""
@@ -139,6 +168,7 @@ class Emitter:
             core = scope.run.core
             run = Run(self, core, core.new_branch(), scope, framework, spans and scope.run.spans)
         else:
+            self.histories.expire()
             resumed = self._resumable(framework, conversation_id, resume)
             run = self._root(name, framework, conversation_id, user_id, tags or {}, spans, resumed)
         run.publish(
@@ -151,7 +181,7 @@ class Emitter:
                 task=task,
                 conversation_id=conversation_id,
                 user_id=user_id,
-                tags=dict(tags or {}),
+                tags={**(tags or {}), **run.parentage},
                 prompts=dict(prompts or {}),
                 contract=contract or Contract(),
                 resumed=run.core.resumed and not run.branch,
@@ -170,6 +200,8 @@ class Emitter:
         resumed: Core | None,
     ) -> Run:
         core = Core(resumed, framework, conversation_id, spans)
+        context = self._around(resumed)
+        core.parent_id = hops.caller(context)
         if spans:
             about: dict[str, Any] = {
                 semconv.OPERATION_NAME: semconv.INVOKE_WORKFLOW,
@@ -180,13 +212,18 @@ class Emitter:
             }
             if user_id:
                 about[semconv.USER_ID] = user_id
-            context = None
-            if resumed is not None and not trace.get_current_span().get_span_context().is_valid:
-                context = resumed.span_context()
+            if core.parent_id:
+                about[semconv.RUN_PARENT_ID] = core.parent_id
             core.span = self.tracer.start_span(
                 f"{semconv.INVOKE_WORKFLOW} {name}", context=context, attributes=about
             )
         return Run(self, core, "", None, framework, spans)
+
+    def _around(self, resumed: Core | None) -> Context | None:
+        """What a run's span is put below; None for what is current here."""
+        if trace.get_current_span().get_span_context().is_valid:
+            return None
+        return resumed.span_context() if resumed is not None else self.surroundings
 
     def _resumable(self, framework: str, conversation_id: str | None, resume: bool) -> Core | None:
         """The paused run to go on with; one whose conversation went on otherwise is ended."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,8 @@ from mastwatch.events import (
 from mastwatch.findings import Finding
 from mastwatch.spans import attributes, semconv
 from mastwatch.spans.content import to_json
-from mastwatch.spans.core import Core, Verdict, firing
-from mastwatch.spans.scope import ModelCall, Scope, ToolCall, error_type
+from mastwatch.spans.core import Core, Verdict, firing, told_on
+from mastwatch.spans.scope import ModelCall, Scope, ToolCall, error_name
 
 if TYPE_CHECKING:
     from mastwatch.spans.emit import Emitter
@@ -63,6 +64,12 @@ class Run(Scope):
         return self.core.id
 
     @property
+    def parentage(self) -> dict[str, str]:
+        """The tag that names the run of another process which this one is part of, if any."""
+        parent = "" if self.branch else self.core.parent_id
+        return {semconv.RUN_PARENT_ID: parent} if parent else {}
+
+    @property
     def finished(self) -> bool:
         """Whether the run (or this branch) is over."""
         return self._branch_finished or self.core.finished
@@ -88,7 +95,7 @@ class Run(Scope):
                 worst = self.core.max_severity
                 self.core.max_severity = max(worst or verdict.severity, verdict.severity)
         before = getattr(firing, "span", None)
-        firing.span = span or self.core.span or trace.get_current_span()
+        firing.span = span or told_on.get() or self.core.span or trace.get_current_span()
         try:
             self.emitter.watch.deliver(event, verdicts)
         finally:
@@ -98,14 +105,25 @@ class Run(Scope):
         """An id for an event of this run that its source gives none."""
         return f"#{next(self.core.ids)}"
 
-    def turn(self, agent: str, *, parent: Scope | None = None) -> Scope:
-        """Open an agent's turn, an ``invoke_agent`` span; ``parent`` is the run by default."""
+    def turn(
+        self, agent: str, *, parent: Scope | None = None, borrowed: trace.Span | None = None
+    ) -> Scope:
+        """Open an agent's turn, an ``invoke_agent`` span.
+
+        Args:
+            agent: Its name.
+            parent: The run by default.
+            borrowed: The span that the library itself has of this turn, in place of one of ours.
+        """
         about = {
             semconv.OPERATION_NAME: semconv.INVOKE_AGENT,
             semconv.AGENT_NAME: agent,
         }
-        span = self._span(f"{semconv.INVOKE_AGENT} {agent}", about, parent)
-        scope = Scope(self, span, agent)
+        if borrowed is None:
+            scope = Scope(self, self._span(f"{semconv.INVOKE_AGENT} {agent}", about, parent), agent)
+        else:
+            scope = Scope(self, None, agent)
+            scope.borrow(borrowed)
         scope.turn_id = self.next_id()
         return scope
 
@@ -140,8 +158,15 @@ class Run(Scope):
         index: int | None = None,
         mutating: bool | None = None,
         poll: bool = False,
+        started: float | None = None,
+        own_span: bool = True,
     ) -> ToolCall:
-        """Open a tool call, an ``execute_tool`` span; ``index`` is the row that asked for it."""
+        """Open a tool call, an ``execute_tool`` span; ``index`` is the row that asked for it.
+
+        ``started`` is the Unix time at which it began, where that is known to be earlier than now.
+        ``own_span`` is False where the library is about to open a span of the call, to be borrowed
+        then; if it does not, ours is made as the call returns.
+        """
         about = {
             semconv.OPERATION_NAME: semconv.EXECUTE_TOOL,
             semconv.TOOL_NAME: name,
@@ -153,8 +178,13 @@ class Run(Scope):
         content = self.emitter.content
         if content.capture:
             about[semconv.TOOL_CALL_ARGUMENTS] = content.clean(to_json(arguments))[0]
-        span = self._span(f"{semconv.EXECUTE_TOOL} {name}", about, parent)
+        span_name = f"{semconv.EXECUTE_TOOL} {name}"
+        span = self._span(span_name, about, parent, started=started) if own_span else None
         call = ToolCall(self, span, agent, name, call_id)
+        call.started = started or call.started
+        if not own_span:
+            make = functools.partial(self._span, span_name, about, parent, started=call.started)
+            call.late_span, call.about = make, about
         self.publish(
             ToolCalled(
                 **self._about(call.event_id),
@@ -228,6 +258,8 @@ class Run(Scope):
             if scope and scope.span and scope.is_free():
                 scope.carries = index
                 return scope.span, False
+        if told_on.get() is not None:  # the span that said it has ended
+            return trace.INVALID_SPAN, False
         if not self.spans:
             foreign = trace.get_current_span()
             has = getattr(foreign, "attributes", None) or {}
@@ -282,7 +314,7 @@ class Run(Scope):
         self,
         outcome: Outcome,
         reason: str = "",
-        error: BaseException | None = None,
+        error: BaseException | str | None = None,
     ) -> None:
         """End the run (or branch), once. ``paused`` leaves it resumable by its conversation id."""
         with self.core.lock:
@@ -302,7 +334,7 @@ class Run(Scope):
             index=self.last_index,
             outcome=outcome,
             reason=reason,
-            error=error_type(error) if error is not None else None,
+            error=error_name(error),
         )
         self.publish(event)
         self.core.reason = reason or self.core.reason
@@ -312,7 +344,9 @@ class Run(Scope):
             self.emitter.put_waiting(self.framework, self.core)
         self._finish_span(outcome, self.core.reason, error)
 
-    def _finish_span(self, outcome: Outcome, reason: str, error: BaseException | None) -> None:
+    def _finish_span(
+        self, outcome: Outcome, reason: str, error: BaseException | str | None
+    ) -> None:
         span = self.core.span
         if span is None:
             return
@@ -331,8 +365,9 @@ class Run(Scope):
         about: Mapping[str, Any],
         parent: Scope | None,
         kind: SpanKind = SpanKind.INTERNAL,
+        started: float | None = None,
     ) -> trace.Span | None:
-        return self._start(name, about, parent, kind) if self.spans else None
+        return self._start(name, about, parent, kind, started) if self.spans else None
 
     def _start(
         self,
@@ -340,6 +375,7 @@ class Run(Scope):
         about: Mapping[str, Any],
         parent: Scope | None,
         kind: SpanKind = SpanKind.INTERNAL,
+        started: float | None = None,
     ) -> trace.Span:
         above = parent.span if parent is not None and parent.span is not None else self.span
         context = trace.set_span_in_context(above) if above is not None else None
@@ -347,5 +383,9 @@ class Run(Scope):
         if self.branch:
             identity = {**identity, semconv.RUN_BRANCH: self.branch}
         return self.emitter.tracer.start_span(
-            name, context=context, kind=kind, attributes={**about, **identity}
+            name,
+            context=context,
+            kind=kind,
+            attributes={**about, **identity},
+            start_time=None if started is None else int(started * 1e9),
         )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
@@ -14,6 +14,7 @@ from opentelemetry.trace import Status, StatusCode
 
 from mastwatch.events import ModelCalled, RequestMessage, ToolReturned
 from mastwatch.spans import semconv
+from mastwatch.spans.hops import with_run
 
 if TYPE_CHECKING:
     from mastwatch.spans.run import Run
@@ -50,6 +51,7 @@ class Scope:
         self.carries: int | None = None
         self.turn_id = ""
         self._ended = False
+        self._borrowed = False
 
     def is_free(self) -> bool:
         """Whether it can carry an utterance: open, with a span, carrying none, and no run."""
@@ -66,19 +68,33 @@ class Scope:
 
         Only within one call frame of our own: never across a ``yield`` or a pair of callbacks.
         """
-        before = current_scope.get()
+        before, around = current_scope.get(), otel_context.get_current()
+        context = trace.set_span_in_context(self.span) if self.span else around
+        if self.run.emitter.propagate:
+            context = with_run(self.run.id, context)
         current_scope.set(self)
-        context = trace.set_span_in_context(self.span) if self.span else None
-        token = otel_context.attach(context) if context is not None else None
+        otel_context.attach(context)
         try:
             yield
         finally:
-            # A host's block may end in another context than it began in (an async generator):
-            # then there is nothing of ours to take back.
-            if token is not None and otel_context.get_current() is context:
-                otel_context.detach(token)
+            # A host's block may end in another context than it began in (an async generator): then
+            # there is nothing of ours to take back, or a copy of it, which no token fits.
+            if otel_context.get_current() is context:
+                otel_context.attach(around)
             if current_scope.get() is self:
                 current_scope.set(before)
+
+    def borrow(self, span: trace.Span) -> None:
+        """Write on the span that another producer has of the same; its end stays theirs."""
+        self.span, self._borrowed = span, True
+        about = {semconv.AGENT_NAME: self.agent, **self.run.core.identity}
+        if self.run.branch:
+            about[semconv.RUN_BRANCH] = self.run.branch
+        span.set_attributes(about)
+
+    def steps(self) -> Steps:
+        """What makes this the current scope for each step of a generator."""
+        return Steps(self)
 
     def end(self, error: BaseException | str | None = None, *, at: float | None = None) -> None:
         """End the span, once.
@@ -90,10 +106,35 @@ class Scope:
         if self._ended:
             return
         self._ended = True
-        if self.span is not None:
+        if self.span is not None and not self._borrowed:
             if error is not None:
                 _set_error(self.span, error)
             self.span.end(None if at is None else int(at * 1e9))
+
+
+class Steps:
+    """Makes a scope current while a generator works, and nothing while its consumer does.
+
+    A library's own ``with`` block around a ``yield`` leaves its span current: the generator finds
+    that again at its next step, the consumer what it had before.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._inside = trace.set_span_in_context(scope.span) if scope.span is not None else None
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """One step: from the consumer's request to the next item or the end."""
+        before = current_scope.get()
+        current_scope.set(self._scope)
+        token = otel_context.attach(self._inside or otel_context.get_current())
+        try:
+            yield
+        finally:
+            self._inside = otel_context.get_current()
+            otel_context.detach(token)
+            current_scope.set(before)
 
 
 class ModelCall(Scope):
@@ -150,7 +191,11 @@ class ModelCall(Scope):
         }
         self._model = self._model or model
         self._provider = self._provider or provider
-        self._usage = (input_tokens, output_tokens)
+        before_in, before_out = self._usage
+        self._usage = (
+            before_in if input_tokens is None else input_tokens,
+            before_out if output_tokens is None else output_tokens,
+        )
         if self.span is not None:
             self.span.set_attributes({key: value for key, value in about.items() if value})
 
@@ -214,7 +259,15 @@ class ToolCall(Scope):
         self.call_id = call_id
         self.event_id = run.next_id()
         self.turn_id = self.event_id  # who asks a model inside a tool has a thread of its own
+        # Where another producer's span is expected: what to write on it, or else makes one of ours.
+        self.about: Mapping[str, Any] = {}
+        self.late_span: Callable[[], trace.Span | None] | None = None
         self._returned = False
+
+    def borrow(self, span: trace.Span) -> None:
+        """Write on the span that another producer has of the same; its end stays theirs."""
+        super().borrow(span)
+        span.set_attributes(dict(self.about))
 
     def returned(
         self, result: str | None = None, *, error: BaseException | str | None = None
@@ -231,10 +284,15 @@ class ToolCall(Scope):
         if self._returned:
             return None
         self._returned = True
+        if self.span is None and self.late_span is not None:
+            self.span = self.late_span()  # the other producer had none of it
         run, now = self.run, self.run.emitter.clock()
         content = run.emitter.content
-        if self.span is not None and content.capture and result is not None:
-            self.span.set_attribute(semconv.TOOL_CALL_RESULT, content.clean(result)[0])
+        # A span of others may be over by now: what fires goes on the run's.
+        over = self._borrowed and self.span is not None and not self.span.is_recording()
+        span = None if over else self.span
+        if span is not None and content.capture and result is not None:
+            span.set_attribute(semconv.TOOL_CALL_RESULT, content.clean(result)[0])
         with run.core.lock:
             index = run.core.rows
             run.core.rows += 1
@@ -252,7 +310,7 @@ class ToolCall(Scope):
                 seconds=now - self.started,
             )
             verdicts = run.emitter.watch.observe(event)
-        run.deliver(event, verdicts, self.span)
+        run.deliver(event, verdicts, span)
         self.end(error, at=now)
         return index
 
