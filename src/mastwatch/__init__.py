@@ -6,7 +6,15 @@ tool call and flags MAST failure modes while the run is still going.
 
 from typing import TYPE_CHECKING
 
-from mastwatch._instrument import flush, halt, instrument, on_finding, uninstrument
+from mastwatch._instrument import (
+    carrier,
+    flush,
+    halt,
+    instrument,
+    on_finding,
+    span_processor,
+    uninstrument,
+)
 from mastwatch.allowances import allow
 from mastwatch.detector import Detector
 from mastwatch.findings import Finding, Notice, Severity
@@ -27,6 +35,7 @@ __all__ = [
     "RunHalted",
     "Severity",
     "allow",
+    "carrier",
     "flush",
     "halt",
     "instrument",
@@ -34,6 +43,7 @@ __all__ = [
     "on_finding",
     "outcome",
     "run",
+    "span_processor",
     "tool",
     "uninstrument",
 ]

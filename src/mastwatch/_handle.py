@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -17,10 +18,13 @@ from mastwatch.registry import DETECTORS, INSTRUMENTATIONS, select
 from mastwatch.runs import Runs
 from mastwatch.sinks.log import LogSink
 from mastwatch.sinks.span_event import SpanEventSink
-from mastwatch.spans import semconv
+from mastwatch.spans import hops, semconv
+from mastwatch.spans.bridge import Bridge
+from mastwatch.spans.carry import Carry
 from mastwatch.spans.content import ContentPolicy
 from mastwatch.spans.emit import Emitter
 from mastwatch.spans.evaluation import EvaluationLog
+from mastwatch.spans.foreign.tap import Tap
 from mastwatch.spans.provider import Providers
 from mastwatch.watch import Watch
 
@@ -53,6 +57,7 @@ class Handle:
         watch: The meeting point of events and sinks.
         emitter: The API that instrumentors use.
         acting: What is done on findings.
+        bridge: Listens to the spans of others.
         enabled: Names of the instrumentors that are in place by now.
         recorder: Keeps finished runs, where ``store=`` or ``judge=`` ask for it.
     """
@@ -83,6 +88,7 @@ class Handle:
             self.providers.tracer,
             ContentPolicy(settings.capture_content, redact),
             _run_attributes(settings),
+            idle_timeout=settings.run_idle_timeout,
         )
         for sink in (
             SpanEventSink(self.emitter, EvaluationLog(self.providers.logger)),
@@ -90,8 +96,12 @@ class Handle:
         ):
             self.watch.add_sink(sink)
         self.acting = Acting(settings, self.watch, self._detectors, self.emitter)
+        self.bridge = Bridge(self.emitter)
         by_name = settings.frameworks is not None
         self._frameworks = Frameworks(self.emitter, by_name, self._enabled)
+        self._patches: list[Carry | Tap] = [Carry()]
+        if settings.bridge:
+            self._patches.append(Tap(self.watch.drop))
 
     def install(self) -> None:
         """Set everything up; called once, by ``instrument()``."""
@@ -109,6 +119,15 @@ class Handle:
         if self.settings.judge and self.recorder is not None:
             with guarded("judge"):
                 self._start_judge(self.recorder)
+        self.emitter.propagate = self.settings.propagate
+        with guarded("hops"):
+            self.emitter.surroundings = hops.from_environment(os.environ)
+        for patch in self._patches:
+            with guarded("patch"):
+                patch.start()
+        if self.settings.bridge:
+            with guarded("bridge"):
+                self.bridge.start()
         for kind in chosen:
             with guarded(f"install.{kind.name}"):
                 self._frameworks.arrange(kind)
@@ -139,6 +158,7 @@ class Handle:
     def _enabled(self, instrumentor: Instrumentor) -> None:
         self.acting.enabled(instrumentor)
         self.enabled.append(instrumentor.name)
+        self.bridge.leave(instrumentor.scopes)
         if self._metrics is not None:
             for hook, in_place in instrumentor.hooks().items():
                 self._metrics.sink.set_hook(instrumentor.name, hook, in_place)
@@ -170,6 +190,10 @@ class Handle:
                 run_id, success=success, score=score, expected=expected, comment=comment
             )
 
+    def carrier(self, environ: bool) -> dict[str, str]:
+        """What another process is to be passed; see ``mastwatch.carrier``."""
+        return hops.carrier(self.emitter.current(), environ=environ)
+
     def flush(self, timeout: float | None = None) -> bool:
         """Write finished runs to the store, tell webhooks, and export what is queued.
 
@@ -190,6 +214,9 @@ class Handle:
     def _exit(self) -> None:
         """Once, at the end of the process: all of it within the flush time-out."""
         deadline = time.monotonic() + self.settings.flush_timeout
+        with guarded("exit"):
+            self.bridge.listener.flush()
+            self.emitter.histories.close()
         if self.recorder is not None:
             self.recorder.flush(self.settings.flush_timeout)
         if self._judging is not None:
@@ -204,6 +231,13 @@ class Handle:
         if not self._on_undo(self):
             return
         self._frameworks.undo()
+        for patch in self._patches:
+            with guarded("uninstrument"):
+                patch.stop()
+        with guarded("uninstrument"):
+            self.bridge.close()
+        with guarded("uninstrument"):
+            self.emitter.histories.close()
         atexit.unregister(self._exit)
         with guarded("uninstrument"):
             if self._judging is not None:

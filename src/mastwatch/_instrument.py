@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mastwatch.guard import guard
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import SpanProcessor
     from prometheus_client import CollectorRegistry
 
     from mastwatch._handle import Handle
@@ -142,6 +143,39 @@ def halt(run_id: str | None = None, *, reason: str = "") -> None:
         return
     with guard("halt"):
         _handle.acting.allow().halt(run_id, reason)
+
+
+def carrier(*, environ: bool = False) -> dict[str, str]:
+    """What a request or a process started from this run is to be passed, so that it belongs to it.
+
+    Instrumented HTTP clients pass on the trace by themselves. For others, and for processes:
+
+        ``requests.post(url, headers=mastwatch.carrier())``
+        ``subprocess.run(command, env={**os.environ, **mastwatch.carrier(environ=True)})``
+
+    Args:
+        environ: As variables of an environment (``TRACEPARENT``, ``BAGGAGE``), not as headers.
+
+    Returns:
+        By the host's propagators, W3C trace context and baggage by default. Empty where nothing is
+        instrumented.
+    """
+    if _handle is not None:
+        with guard("carrier"):
+            return _handle.carrier(environ)
+    return {}
+
+
+def span_processor() -> SpanProcessor:
+    """The processor that reads the spans of others, for tracer providers of your own.
+
+    The global provider needs none of this, whenever you set it. Give it to each provider that is
+    not the global one: ``provider.add_span_processor(mastwatch.span_processor())``. It is inert
+    while nothing is instrumented.
+    """
+    from mastwatch.spans.bridge import span_processor as processor
+
+    return processor()
 
 
 def flush(timeout: float | None = None) -> bool:

@@ -52,8 +52,8 @@ class allow:
     """Suppress a failure mode's findings that arise in here; they are counted, with the reason.
 
     Use it with ``with`` or ``async with``, or as a decorator of a function or coroutine function.
-    It holds for everything called from the block and for tasks and threads that copy its context
-    (``asyncio.create_task``, ``asyncio.to_thread``), not for threads started without.
+    It holds for everything called from the block and for the tasks, threads and pieces of work in
+    thread pools that are begun in it.
 
     Args:
         mode: The failure mode, by code (``FM-1.3``) or slug (``step_repetition``).

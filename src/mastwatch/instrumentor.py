@@ -42,6 +42,7 @@ class Instrumentor:
             is active, spans are left to it (see ``traced_by``).
         scopes: Instrumentation scopes of the spans that others, or the library itself, make for
             it: the bridge leaves these alone while our hooks are in place.
+        listens: It only switches on the library's own tracing, whose spans the bridge reads.
     """
 
     name: ClassVar[str]
@@ -53,6 +54,7 @@ class Instrumentor:
     supersedes: ClassVar[tuple[str, ...]] = ()
     producers: ClassVar[tuple[str, ...]] = ()
     scopes: ClassVar[tuple[str, ...]] = ()
+    listens: ClassVar[bool] = False
 
     def install(self, emitter: Emitter) -> None:
         """Attach to the imported library.

@@ -54,6 +54,8 @@ class Settings:
         prometheus_sd_dir: A folder in which each process announces its port to Prometheus.
         flush_timeout: Longest that the process's exit waits for exports, in seconds.
         capture_content: Export message text on spans.
+        bridge: Read the spans of others, where no hook of ours sees the same.
+        propagate: Name the run in the W3C baggage of what the host calls from it.
         run_idle_timeout: A run without an event for so many seconds is closed as ``unknown``.
         max_runs: Runs watched at once; beyond that the longest idle one is closed.
         thresholds: Parameters of detectors, by the detector's name or its mode.
@@ -80,6 +82,8 @@ class Settings:
     prometheus_sd_dir: str = ""
     flush_timeout: float = 2.0
     capture_content: bool = False
+    bridge: bool = True
+    propagate: bool = False
     run_idle_timeout: float = 3_600.0
     max_runs: int = 1_024
     thresholds: Mapping[str, Any] = field(default_factory=dict)

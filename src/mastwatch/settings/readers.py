@@ -121,6 +121,8 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "prometheus_sd_dir": _text,
     "flush_timeout": _number(float, 0, 60),
     "capture_content": _flag,
+    "bridge": _flag,
+    "propagate": _flag,
     "run_idle_timeout": _number(float, 1, 86_400 * 30),
     "max_runs": _number(int, 1, 100_000),
     "thresholds": _table,

@@ -45,10 +45,16 @@ class ForeignSpan:
     resource: Mapping[str, Any] = field(default_factory=dict)
 
 
-def from_sdk(span: ReadableSpan) -> ForeignSpan:
-    """Look at a span of the SDK; its attributes are not copied."""
+def from_sdk(span: ReadableSpan, held: Mapping[str, Any] | None = None) -> ForeignSpan:
+    """Look at a span of the SDK; its attributes are not copied.
+
+    Args:
+        span: Open or ended.
+        held: More attributes, which are not exported (see ``spans.withheld``).
+    """
     context, scope, status = span.get_span_context(), span.instrumentation_scope, span.status
     trace_id, span_id = (context.trace_id, context.span_id) if context else (0, 0)
+    attributes = _plain_keys(span.attributes or {})
     return ForeignSpan(
         trace_id=f"{trace_id:032x}",
         span_id=f"{span_id:016x}",
@@ -56,7 +62,7 @@ def from_sdk(span: ReadableSpan) -> ForeignSpan:
         name=span.name,
         scope=scope.name if scope else "",
         version=(scope.version if scope else "") or "",
-        attributes=_plain_keys(span.attributes or {}),
+        attributes={**attributes, **held} if held else attributes,
         events=[SpanEvent(event.name, event.attributes or {}) for event in span.events],
         failed=status.status_code.name == "ERROR",
         description=status.description or "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol
 
 from mastwatch.events import Contract, Outcome, RequestMessage, ToolRequest
@@ -79,11 +79,35 @@ class Step:
     contract: Contract | None = None
 
 
+# This contract is only ever added to: other packages may bring dialects of their own.
+
+
+def filled(step: Step, other: Step) -> Step:
+    """Fill what one account does not say from another account of the same happening."""
+    lacking = {
+        name: getattr(other, name)
+        for name in (field.name for field in fields(Step))
+        if getattr(step, name) in _EMPTY and getattr(other, name) not in _EMPTY
+    }
+    for name in ("error", "outcome", "reason"):  # the inner call may have been tried again
+        lacking.pop(name, None)
+    if step.answer is not None and step.answer.text is None and other.answer is not None:
+        lacking["answer"] = other.answer
+    return replace(step, **lacking) if lacking else step
+
+
+_EMPTY: tuple[object, ...] = (None, "", ())
+
+
 class Dialect(Protocol):
     """How one producer writes its spans. A module of ``spans.dialects`` makes one of these.
 
     A dialect reads one span at a time, keeps nothing, and never raises on odd values: what cannot
     be read is missing.
+
+    It may also have a method ``lacks_chats(scope: str) -> bool``: whether the model calls of that
+    scope's library have no span of this producer. Its agents' spans then stand for what they say,
+    and another producer of the same library that tells of model calls is read instead.
 
     Attributes:
         name: ``genai``, ``openinference``, ...

@@ -1,0 +1,3 @@
+"""Recorders are scripts with dependencies of their own."""
+
+collect_ignore = ["record"]
