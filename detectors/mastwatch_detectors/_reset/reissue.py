@@ -85,8 +85,9 @@ class TaskReissued:
     def _reissued(self, said: Utterance) -> Hit | None:
         self._left, self._row, self._repeated = self._actions, said.row, {}
         self._count += 1
+        # A manager that empties all memories and opens anew says so: by design, however often.
+        self.replanned = said.by_model or said.kind == "opener"
         if said.by_model:
-            self.replanned = True
             self.replans += 1
         if self.replans < self._replans_needed or not said.by_model:
             return None
