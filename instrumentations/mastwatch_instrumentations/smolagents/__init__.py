@@ -1,26 +1,89 @@
-"""Smolagents: see ``SmolagentsInstrumentor``."""
+"""Hugging Face's smolagents.
+
+What is seen: every run of every agent (``agent.run``, streamed or not), also of those made before.
+One run is one turn of its agent; within it are messages, model calls, tool calls and the outcome.
+A managed agent is a tool of its manager, and what it does a branch of the run around it.
+
+A code agent's code is what it says. Running it is a call of ``python_interpreter``, as smolagents
+has it, and the tools and agents that the code calls are tool calls inside. Code that runs in a
+sandbox elsewhere calls its tools there: these are not seen.
+
+``final_answer`` is no tool but the end: what it is given is the agent's reply. Where code calls it,
+the reply is a message of its own after the code's.
+
+What is no utterance: the task; plans (``planning_interval``), which only the agent itself reads;
+what comes back from tools.
+
+How a run ends: an answer that had to be given for want of steps is the run's limit;
+``agent.interrupt()`` cancels it; a stream that is closed early is abandoned.
+
+Where OpenInference or OpenTelemetry has instrumented smolagents, Events flow but the spans stay
+theirs. Where the host lets mastwatch act (``actions=``): a halted agent is interrupted after the
+step it is in; a nudge is added to what the next model is sent and stands in no memory.
+
+Versions: smolagents 1.20 to 1.26. Nothing to configure.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from mastwatch.instrumentor import DidNotEnable, Instrumentor
+from mastwatch_instrumentations._patch import Patches
 
 if TYPE_CHECKING:
     from mastwatch.spans.emit import Emitter
 
+__all__ = ["SmolagentsInstrumentor"]
+
 
 class SmolagentsInstrumentor(Instrumentor):
-    """Watch smolagents."""
+    """Watches smolagents by patching its agents, models, tools and code executors."""
 
-    name = "smolagents"
-    library = "smolagents"
-    distributions = ("smolagents",)
-    minimum = {"smolagents": "1.20"}  # noqa: RUF012 - a ClassVar in the base
+    name: ClassVar[str] = "smolagents"
+    library: ClassVar[str] = "smolagents"
+    distributions: ClassVar[tuple[str, ...]] = ("smolagents",)
+    minimum: ClassVar[dict[str, str]] = {"smolagents": "1.20"}
+    supersedes: ClassVar[tuple[str, ...]] = ("openai",)
+    producers: ClassVar[tuple[str, ...]] = (
+        "opentelemetry.instrumentation.genai.smolagents:SmolagentsInstrumentor",
+        "openinference.instrumentation.smolagents:SmolagentsInstrumentor",
+    )
+    scopes: ClassVar[tuple[str, ...]] = (
+        "opentelemetry.instrumentation.genai.smolagents",
+        "openinference.instrumentation.smolagents",
+        "openlit.instrumentation.smolagents",
+    )
+
+    def __init__(self) -> None:
+        self._patches: Patches | None = None
+        self._status: dict[str, bool] = {}
+
+    def hooks(self) -> dict[str, bool]:
+        """Each hook, and whether this version of smolagents has it."""
+        return dict(self._status)
 
     def install(self, emitter: Emitter) -> None:
-        """Not there yet."""
-        raise DidNotEnable("not there yet")
+        """Patch the classes.
+
+        Raises:
+            DidNotEnable: This version lacks what the hooks cannot do without.
+        """
+        if self._patches is not None:
+            return
+        try:
+            from mastwatch_instrumentations.smolagents.hooking import Hooks
+        except ImportError as error:
+            raise DidNotEnable(f"this smolagents is not what we know: {error}") from error
+        self._patches = Patches()
+        self._status = Hooks(emitter, self._patches, self.traced_by).install()
+
+    def intervene(self) -> tuple[str, ...]:
+        """Nothing to prepare: the hooks in place look for orders."""
+        return "halt", "nudge"
 
     def uninstall(self) -> None:
-        """Nothing to undo."""
+        """Make the hooks inert and unwrap what is still on top."""
+        patches, self._patches = self._patches, None
+        if patches is not None:
+            patches.undo()
