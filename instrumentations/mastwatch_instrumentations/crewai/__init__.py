@@ -5,22 +5,87 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mastwatch.instrumentor import DidNotEnable, Instrumentor
+from mastwatch_instrumentations._patch import Patches
 
 if TYPE_CHECKING:
     from mastwatch.spans.emit import Emitter
 
 
 class CrewAIInstrumentor(Instrumentor):
-    """Watch CrewAI."""
+    """Watch CrewAI (1.15 and later) by patching its classes, so agents made earlier are seen too.
+
+    Traced: a crew's kickoff is a run (sync, async, for each, streamed, replayed), as is a flow's,
+    in which each crew is a branch; an agent that is kicked off by itself is a small run. Within:
+    a turn per attempt of an agent at a task, what its model says in it, model calls, tool calls,
+    delegation (a hand-off, and a branch for the coworker), feedback by a person, a flow that waits
+    for one.
+
+    A call that equals the last one is refused by CrewAI, without an event and without the tool.
+    It is a tool call all the same, one that failed (``repeated_usage``) with CrewAI's answer.
+
+    No utterance: what a model is asked by memory, knowledge, planning, converters and summaries;
+    these are model calls only. A guardrail that asks an agent is a branch, a task that runs beside
+    others (``async_execution``) too.
+
+    Not traced: models that are called outside of any crew, flow or agent; tokens, where no
+    instrumentor of the library below tells them; agents of other frameworks behind an adapter;
+    training and testing.
+
+    CrewAI's own events are not used: their handlers run on a thread pool, late and in any order,
+    and a model of the app's own sends none. Its own tracing is left alone.
+
+    Where the host lets mastwatch act (``actions=``): in a run that is to end no model is asked any
+    more; ``RunHalted`` comes out of ``kickoff``. A nudge is added to what the next model is sent.
+    """
 
     name = "crewai"
     library = "crewai"
     distributions = ("crewai",)
-    minimum = {"crewai": "1.10"}  # noqa: RUF012 - a ClassVar in the base
+    minimum = {"crewai": "1.15"}  # noqa: RUF012 - a ClassVar in the base
+    supersedes = ("openai",)
+    producers = (
+        "openinference.instrumentation.crewai:CrewAIInstrumentor",
+        "opentelemetry.instrumentation.crewai:CrewAIInstrumentor",
+    )
+    scopes = (
+        "openinference.instrumentation.crewai",
+        "openinference.instrumentation.crewai._event_listener",
+        "opentelemetry.instrumentation.crewai",
+        "opentelemetry.instrumentation.crewai.instrumentation",
+        "openlit.instrumentation.crewai",
+    )
+
+    def __init__(self) -> None:
+        self._patches: Patches | None = None
+        self._status: dict[str, bool] = {}
+
+    def hooks(self) -> dict[str, bool]:
+        """Each patched method, and whether this CrewAI has it."""
+        return dict(self._status)
 
     def install(self, emitter: Emitter) -> None:
-        """Not there yet."""
-        raise DidNotEnable("not there yet")
+        """Patch the classes.
+
+        Raises:
+            DidNotEnable: This CrewAI lacks what the hooks cannot do without.
+        """
+        if self._patches is not None:
+            return
+        from mastwatch_instrumentations.crewai.hooks import Hooks
+
+        patches = Patches()
+        hooks = Hooks(emitter, patches, self.traced_by)
+        if not hooks.install():
+            patches.undo()
+            raise DidNotEnable("crewai has no Crew.kickoff or no agent executor as we know them")
+        self._patches, self._status = patches, hooks.status
+
+    def intervene(self) -> tuple[str, ...]:
+        """Nothing to prepare: the hooks in place look for orders."""
+        return "halt", "nudge"
 
     def uninstall(self) -> None:
-        """Nothing to undo."""
+        """Make the hooks inert and unwrap what is still on top."""
+        patches, self._patches = self._patches, None
+        if patches is not None:
+            patches.undo()
