@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -42,18 +44,18 @@ def test_a_run_that_goes_nowhere_is_halted() -> None:
 
 
 OWN = EXAMPLES / "own_detector"
+OWN_INSTRUMENTOR = EXAMPLES / "own_instrumentor"
 
 
-@pytest.fixture
-def installed(tmp_path: Path) -> dict[str, str]:
-    """The environment of a process that has the example's package installed beside mastwatch.
+def installed_in(folder: Path, example: Path) -> dict[str, str]:
+    """The environment of a process that has an example's package installed beside mastwatch.
 
     What an installer leaves behind is written by hand: the build backend may not be at hand.
     """
-    project = tomllib.loads((OWN / "pyproject.toml").read_text())["project"]
-    shutil.copytree(OWN / "src", tmp_path, dirs_exist_ok=True)
+    project = tomllib.loads((example / "pyproject.toml").read_text())["project"]
+    shutil.copytree(example / "src", folder, dirs_exist_ok=True)
     stem = f"{project['name'].replace('-', '_')}-{project['version']}"
-    info = tmp_path / f"{stem}.dist-info"
+    info = folder / f"{stem}.dist-info"
     info.mkdir()
     header = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
     (info / "METADATA").write_text(header)
@@ -63,7 +65,17 @@ def installed(tmp_path: Path) -> dict[str, str]:
         for line in (f"[{group}]", *(f"{name} = {value}" for name, value in entries.items()))
     ]
     (info / "entry_points.txt").write_text("\n".join(points))
-    return {**os.environ, "PYTHONPATH": str(tmp_path)}
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> dict[str, str]:
+    return installed_in(tmp_path, OWN)
+
+
+@pytest.fixture
+def with_instrumentor(tmp_path: Path) -> dict[str, str]:
+    return installed_in(tmp_path, OWN_INSTRUMENTOR)
 
 
 def output(arguments: list[str], environment: dict[str, str], folder: Path = OWN) -> str:
@@ -96,3 +108,27 @@ def test_detector_of_a_stranger_detects(installed: dict[str, str]) -> None:
 def test_own_tests_of_the_stranger_pass(installed: dict[str, str]) -> None:
     told = output(["pytest", "-q", "-p", "no:cacheprovider"], installed)
     assert "4 passed" in told
+
+
+def test_instrumentor_of_a_stranger_is_listed(with_instrumentor: dict[str, str]) -> None:
+    listed = output(["mastwatch", "plugins", "--json"], with_instrumentor).splitlines()
+    [own] = [row for row in map(json.loads, listed) if row["name"] == "acme"]
+    assert own["distribution"] == "mastwatch-acme"
+    assert own["loaded"]
+
+
+@pytest.mark.slow
+def test_own_tests_of_the_stranger_s_instrumentor_pass(with_instrumentor: dict[str, str]) -> None:
+    command = ["pytest", "-q", "-p", "no:cacheprovider"]
+    assert "3 passed" in output(command, with_instrumentor, OWN_INSTRUMENTOR)
+
+
+def test_the_skeleton_of_the_readme_is_the_one_that_passes() -> None:
+    """What is copied from there works as it stands."""
+    readme = (EXAMPLES.parent / "instrumentations" / "README.md").read_text()
+    module = (OWN_INSTRUMENTOR / "src" / "mastwatch_acme" / "__init__.py").read_text()
+    points = (OWN_INSTRUMENTOR / "pyproject.toml").read_text()
+    found = re.findall(r"^ +```(?:python|toml)\n(.*?)^ +```", readme, re.MULTILINE | re.DOTALL)
+    blocks = [textwrap.dedent(block) for block in found]
+    assert module in blocks
+    assert [block for block in blocks if "entry-points" in block and block in points]

@@ -7,18 +7,29 @@ asked for with ``actions=``.
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Protocol, TypeAlias
 
 from mastwatch.guard import guard
+from mastwatch_instrumentations._sites import Call, Hook, Patches
 
-Call: TypeAlias = Callable[..., Any]
-Hook: TypeAlias = Callable[[Call, Any, tuple[Any, ...], dict[str, Any]], Any]
-"""``hook(call, instance, args, kwargs)``; ``call(*args, **kwargs)`` is the original, bound."""
+__all__ = [
+    "Attached",
+    "Begin",
+    "Call",
+    "Frame",
+    "Hook",
+    "Instead",
+    "Patches",
+    "Record",
+    "after",
+    "after_async",
+    "argument",
+    "around",
+    "around_async",
+]
 
 
 class Frame(Protocol):
@@ -63,7 +74,7 @@ def around(where: str, begin: Begin) -> Hook:
         if isinstance(frame, Instead):
             return frame.result
         try:
-            with _Attached(where, frame):
+            with Attached(where, frame):
                 result = call(*args, **kwargs)
         except BaseException as error:
             with guard(where):
@@ -93,7 +104,7 @@ def around_async(where: str, begin: Begin) -> Hook:
         if isinstance(frame, Instead):
             return frame.result
         try:
-            with _Attached(where, frame):
+            with Attached(where, frame):
                 result = await call(*args, **kwargs)
         except BaseException as error:
             with guard(where):
@@ -150,17 +161,24 @@ def argument(
     return args[position] if position < len(args) else kwargs.get(name, default)
 
 
-class _Attached:
-    """The frame's ``attached()`` block, whose own failure must not reach the host."""
+class Attached:
+    """The frame's ``attached()`` block, whose own failure must not reach the host.
+
+    Args:
+        where: Where errors of ours are counted.
+        frame: The call's; None attaches nothing.
+    """
 
     __slots__ = ("_block", "_frame", "_where")
 
-    def __init__(self, where: str, frame: Frame) -> None:
+    def __init__(self, where: str, frame: Frame | None) -> None:
         self._where = where
         self._frame = frame
         self._block: AbstractContextManager[None] | None = None
 
     def __enter__(self) -> None:
+        if self._frame is None:
+            return
         with guard(self._where):
             block = self._frame.attached()
             block.__enter__()
@@ -175,108 +193,3 @@ class _Attached:
         if self._block is not None:
             with guard(self._where):
                 self._block.__exit__(None, None, None)
-
-
-_INHERITED = object()
-
-
-class _Site:
-    """One wrapped method. Its wrapper stays inert while ``hook`` is None."""
-
-    __slots__ = ("before", "hook", "name", "original", "owner", "wrapper")
-
-    def __init__(self, owner: type, name: str, original: Callable[..., Any], hook: Hook) -> None:
-        self.owner = owner
-        self.name = name
-        self.original = original
-        self.before = vars(owner).get(name, _INHERITED)
-        self.hook: Hook | None = hook
-        self.wrapper = _wrapper(self)
-
-    def put(self) -> None:
-        setattr(self.owner, self.name, self.wrapper)
-
-    def remove(self) -> None:
-        self.hook = None  # first of all, and enough: others may have wrapped our wrapper
-        if vars(self.owner).get(self.name) is not self.wrapper:
-            return
-        if self.before is _INHERITED:
-            delattr(self.owner, self.name)
-        else:
-            setattr(self.owner, self.name, self.before)
-
-
-def _wrapper(site: _Site) -> Callable[..., Any]:
-    original = site.original
-    wrapper: Any
-    if inspect.iscoroutinefunction(inspect.unwrap(original)):
-
-        @functools.wraps(original)
-        async def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-            hook = site.hook
-            if hook is None:
-                return await original(self, *args, **kwargs)
-            return await hook(functools.partial(original, self), self, args, kwargs)
-
-    else:
-
-        @functools.wraps(original)
-        def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-            hook = site.hook
-            if hook is None:
-                return original(self, *args, **kwargs)
-            return hook(functools.partial(original, self), self, args, kwargs)
-
-    wrapper.__mastwatch_site__ = site
-    return wrapper  # type: ignore[no-any-return]
-
-
-def _existing(function: Any) -> _Site | None:
-    """Find a wrapper of ours in a chain of wrappers, under those of others."""
-    seen = 0
-    while function is not None and seen < 50:
-        site = vars(function).get("__mastwatch_site__") if hasattr(function, "__dict__") else None
-        # functools.wraps of others copies __dict__ along: only the wrapper itself counts.
-        if isinstance(site, _Site) and site.wrapper is function:
-            return site
-        function = getattr(function, "__wrapped__", None)
-        seen += 1
-    return None
-
-
-class Patches:
-    """The wrapped methods of one installation."""
-
-    def __init__(self) -> None:
-        self._sites: list[_Site] = []
-
-    def wrap(self, owner: type, name: str, hook: Hook) -> bool:
-        """Wrap a method on its class, so that instances made before are seen too.
-
-        A method that is wrapped already stays wrapped once; one whose wrapper was left behind by
-        an earlier ``undo`` (someone had wrapped it) gets its hook back.
-
-        Returns:
-            Whether there is such a method.
-        """
-        original: Any = getattr(owner, name, None)
-        if original is None or not inspect.isfunction(inspect.unwrap(original)):
-            return False
-        site = _existing(original)
-        if site is None:
-            site = _Site(owner, name, original, hook)
-            site.put()
-        elif site.hook is None:
-            site.hook = hook
-        else:
-            return True
-        self._sites.append(site)
-        return True
-
-    def undo(self) -> None:
-        """Make every hook inert, then unwrap what is still on top."""
-        for site in self._sites:
-            site.hook = None
-        for site in reversed(self._sites):
-            site.remove()
-        self._sites.clear()

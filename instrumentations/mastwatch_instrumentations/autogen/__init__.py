@@ -51,6 +51,17 @@ class AutoGenInstrumentor(Instrumentor):
     library: ClassVar[str] = "autogen"
     distributions: ClassVar[tuple[str, ...]] = ("autogen", "ag2", "pyautogen")
     minimum: ClassVar[dict[str, str]] = {"autogen": "0.14", "ag2": "0.9", "pyautogen": "0.9"}
+    supersedes: ClassVar[tuple[str, ...]] = ("openai",)
+    producers: ClassVar[tuple[str, ...]] = (
+        "openinference.instrumentation.ag2:AG2Instrumentor",
+        "openinference.instrumentation.autogen:AutogenInstrumentor",
+    )
+    scopes: ClassVar[tuple[str, ...]] = (
+        "opentelemetry.instrumentation.ag2",  # its own tracing
+        "openinference.instrumentation.ag2",
+        "openinference.instrumentation.autogen",
+        "openlit.instrumentation.ag2",
+    )
 
     def __init__(self) -> None:
         self._patches: Patches | None = None
@@ -93,7 +104,7 @@ class AutoGenInstrumentor(Instrumentor):
                 "autogen comes from %s at once, whose files overwrite each other; keep one",
                 " and ".join(" ".join(provider) for provider in providers),
             )
-        hooks = Hooks(Tracker(emitter, load()))
+        hooks = Hooks(Tracker(emitter, load(), self.traced_by))
         self._patches = Patches()
         hooks.install(self._patches)
         self._status = hooks.status

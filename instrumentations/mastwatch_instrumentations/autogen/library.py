@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +17,6 @@ _ESSENTIAL = (
     "a_generate_reply",
     "_process_received_message",
 )
-_PRODUCERS = ("openinference.instrumentation.ag2", "openinference.instrumentation.autogen")
-_INSTRUMENTORS = ("AG2Instrumentor", "Ag2Instrumentor", "AutogenInstrumentor")
 _TRACED = ("initiate_chat", "a_initiate_chat", "generate_reply", "execute_function")
 
 
@@ -102,19 +99,8 @@ def _find(module: str, name: str) -> Any:
         return None
 
 
-def traced_by_others(agents: Iterable[Any]) -> bool:
-    """Whether someone else makes the spans here.
-
-    That is AG2's own tracing, switched on agent by agent, or OpenInference's instrumentor.
-    """
-    for agent in agents:
-        if any(hasattr(vars(agent).get(name), "__otel_wrapped__") for name in _TRACED):
-            return True
-    return any(_instrumented(sys.modules.get(module)) for module in _PRODUCERS)
-
-
-def _instrumented(module: Any) -> bool:
-    kinds = [getattr(module, name, None) for name in _INSTRUMENTORS]
-    # Instrumentors are singletons; looking at the one there is makes none.
-    made = (getattr(kind, "_instance", None) for kind in kinds)
-    return any(getattr(one, "is_instrumented_by_opentelemetry", False) for one in made)
+def traces_itself(agents: Iterable[Any]) -> bool:
+    """Whether AG2's own tracing makes the spans here: it is switched on agent by agent."""
+    return any(
+        hasattr(vars(agent).get(name), "__otel_wrapped__") for agent in agents for name in _TRACED
+    )

@@ -14,7 +14,7 @@ from mastwatch.guard import guard
 from mastwatch.spans.emit import Emitter, Run, Scope
 from mastwatch_instrumentations.autogen import contract
 from mastwatch_instrumentations.autogen.chats import Chat
-from mastwatch_instrumentations.autogen.library import Library, traced_by_others
+from mastwatch_instrumentations.autogen.library import Library, traces_itself
 from mastwatch_instrumentations.autogen.reading import message_text
 from mastwatch_instrumentations.autogen.turns import Turn, quiet
 
@@ -28,11 +28,15 @@ class Tracker:
     Args:
         emitter: Where everything goes.
         library: AG2's classes.
+        traced_by: Who else makes spans for AG2 at the moment.
     """
 
-    def __init__(self, emitter: Emitter, library: Library) -> None:
+    def __init__(
+        self, emitter: Emitter, library: Library, traced_by: Callable[[], tuple[str, ...]]
+    ) -> None:
         self.emitter = emitter
         self.library = library
+        self._traced_by = traced_by
         # These three hold what is on the host's stack right now, and so need no bound.
         self._chats: dict[Run, Chat] = {}
         self._turns: dict[Scope, Turn] = {}
@@ -80,7 +84,7 @@ class Tracker:
             task=None if callable(message) else message_text(message),
             prompts=prompts,
             contract=agreed,
-            spans=not traced_by_others(present),
+            spans=not (traces_itself(present) or self._traced_by()),
         )
 
     def _keep(self, chat: Chat) -> Chat:
@@ -162,7 +166,7 @@ class Tracker:
             framework=FRAMEWORK,
             task=_last_text(history),
             prompts=contract.prompts([agent]),
-            spans=not traced_by_others([agent]),
+            spans=not (traces_itself([agent]) or self._traced_by()),
         )
 
     def enter(self, turn: Turn) -> None:

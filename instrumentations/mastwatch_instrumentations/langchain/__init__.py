@@ -18,7 +18,8 @@ class LangChainInstrumentor(Instrumentor):
 
     Traced: graphs and ``create_agent`` agents (sync, async, stream, batch, threads), the turns of
     their agents, model calls, tool calls, hand-offs, ``interrupt()`` and resume, nested graphs and
-    parallel workers (a branch each), chains that call a model or a tool, bare model calls.
+    parallel workers (a branch each), chains that call a model or a tool, bare model calls: these go
+    on with the run whose history they extend.
 
     Not traced: chains that never call a model or a tool; retrievers; tokens of a stream (the
     answer counts once); what a node does without LangChain. A static breakpoint
@@ -35,6 +36,9 @@ class LangChainInstrumentor(Instrumentor):
     ``GraphDrained`` with ``transcript``, and the state is in the checkpoint. Where a model is asked
     all the same, ``RunHalted`` is raised. A nudge is added to what the next model is sent.
 
+    Where the official instrumentation, OpenInference or OpenLLMetry traces LangChain as well,
+    Events flow and the spans stay theirs.
+
     Else nothing is patched: one handler joins every callback manager by a configure hook, so graphs
     made earlier, apps that pass no callbacks, and bare threads are seen as well.
     """
@@ -45,6 +49,19 @@ class LangChainInstrumentor(Instrumentor):
     trigger = "langchain_core.tracers.context"
     distributions = ("langchain-core",)
     minimum = {"langchain-core": "1.7"}  # noqa: RUF012 - a ClassVar in the base
+    supersedes = ("openai",)
+    producers = (
+        "opentelemetry.instrumentation.genai.langchain:LangChainInstrumentor",
+        "openinference.instrumentation.langchain:LangChainInstrumentor",
+        "opentelemetry.instrumentation.langchain:LangchainInstrumentor",
+    )
+    scopes = (
+        "opentelemetry.instrumentation.genai.langchain",
+        "openinference.instrumentation.langchain",
+        "opentelemetry.instrumentation.langchain",
+        "openlit.instrumentation.langchain",
+        "openlit.instrumentation.langgraph",
+    )
 
     def __init__(self) -> None:
         self._handler: MastwatchHandler | None = None
@@ -66,6 +83,8 @@ class LangChainInstrumentor(Instrumentor):
             raise DidNotEnable(
                 f"langchain-core cannot be hooked: {type(error).__name__}"
             ) from error
+        if _in_place(MastwatchHandler):
+            return  # that of another instance: two would tell everything twice
         self._handler = MastwatchHandler(emitter)
         # The *default* is what reaches bare threads and pools; a value set here would not.
         self._hook = ContextVar("mastwatch_langchain", default=self._handler)
@@ -88,6 +107,13 @@ class LangChainInstrumentor(Instrumentor):
             handler.close()
         with guard("langchain.uninstall"):
             _withdraw(hook)
+
+
+def _in_place(kind: type[Any]) -> bool:
+    from langchain_core.tracers import context
+
+    entries = getattr(context, "_configure_hooks", None) or ()
+    return any(isinstance(entry[0].get(), kind) for entry in entries)
 
 
 def _withdraw(hook: ContextVar[Any] | None) -> None:

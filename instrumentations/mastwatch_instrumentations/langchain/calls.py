@@ -11,13 +11,14 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.outputs import LLMResult
 
 from mastwatch.spans.emit import Emitter, ModelCall, ToolCall
-from mastwatch_instrumentations.langchain import names
+from mastwatch_instrumentations.langchain import LangChainInstrumentor, names
 from mastwatch_instrumentations.langchain.chains import Chains
 from mastwatch_instrumentations.langchain.handoffs import HANDOFF_TOOL, is_routine
 from mastwatch_instrumentations.langchain.messages import (
     Answer,
     answer_of,
     gotos,
+    history_of,
     langgraph,
     messages_in,
     plain,
@@ -26,7 +27,7 @@ from mastwatch_instrumentations.langchain.messages import (
     text_of,
 )
 from mastwatch_instrumentations.langchain.outcomes import ending_of, real_error
-from mastwatch_instrumentations.langchain.state import Asked, Kind, Step, Store
+from mastwatch_instrumentations.langchain.state import Asked, Kind, Session, Step, Store
 from mastwatch_instrumentations.langchain.turns import (
     hand_off,
     open_turn,
@@ -91,6 +92,9 @@ class Calls:
         step.quiet = step.quiet or names.is_internal_call(metadata)
         if step.parent is not None:
             open_turn(self._emitter, step.parent.holder)
+        elif step.session.base is None:
+            self._begin_bare(step, messages, model, provider)
+            return
         step.agent = speaker(step)
         step.scope = run_of(self._emitter, step).model_call(
             agent=step.agent,
@@ -99,6 +103,25 @@ class Calls:
             request=request_of(messages),
             parent=scope_above(self._emitter, step),
         )
+
+    def _begin_bare(
+        self, step: Step, messages: Sequence[BaseMessage], model: str, provider: str
+    ) -> None:
+        """Open a call outside any chain: it goes on with the run whose history it extends."""
+        session = step.session
+        step.exchange = exchange = self._emitter.histories.begin(
+            history_of(messages),
+            framework=session.framework,
+            name=step.name,
+            agent="" if session.speaker == names.SOMEBODY else session.speaker,
+            model=model,
+            provider=provider,
+            conversation_id=session.conversation_id,
+            user_id=session.user_id,
+            spans=not LangChainInstrumentor.traced_by(),
+        )
+        step.agent, step.scope = exchange.agent, exchange.call
+        session.run = session.base = exchange.run  # not ours to finish
 
     def _name_speaker(self, step: Step, model_class: str, run_name: str) -> None:
         session = step.session
@@ -115,6 +138,14 @@ class Calls:
             self._finish(step, None)
 
     def _answer(self, step: Step, answer: Answer) -> None:
+        if step.exchange is not None:
+            step.exchange.answered(
+                answer.text,
+                tool_calls=answer.tool_calls,
+                input_tokens=answer.input_tokens,
+                output_tokens=answer.output_tokens,
+            )
+            return
         call = step.scope
         if isinstance(call, ModelCall):
             call.answered(
@@ -136,7 +167,10 @@ class Calls:
         """Close a model call that failed, or that nobody waits for any more."""
         wrong = real_error(error)
         try:
-            if wrong is not None and isinstance(step.scope, ModelCall):
+            if step.exchange is not None:
+                left = isinstance(error, GeneratorExit)
+                step.exchange.abandoned() if left else step.exchange.failed(error)
+            elif wrong is not None and isinstance(step.scope, ModelCall):
                 step.scope.answered(error=wrong)
         finally:
             self._finish(step, error)
@@ -155,6 +189,8 @@ class Calls:
         if step is None:
             return
         step.quiet = True
+        if step.parent is None:
+            self._join(step.session, call_id)
         self._chains.add(step)
         memory = step.session.memory
         asked = memory.calls.get(call_id or "")
@@ -165,6 +201,15 @@ class Calls:
         arguments = plain(inputs)
         step.key = call_id or f"{name} {json.dumps(arguments, sort_keys=True, default=str)}"
         step.scope = self._open_tool(step, arguments, call_id, asked)
+
+    def _join(self, session: Session, call_id: str | None) -> None:
+        """Let a tool outside any chain join the run of the bare model call that asked for it."""
+        claimed = self._emitter.histories.claim(call_id or "") if session.base is None else None
+        if claimed is not None:
+            session.run, asked = claimed
+            session.base = session.run
+            asked_here = Asked(asked.row.agent, asked.row.index, asked.name)
+            session.remember(session.memory.calls, call_id, asked_here)
 
     def _open_tool(
         self, step: Step, arguments: object, call_id: str | None, asked: Asked | None

@@ -58,6 +58,8 @@ class MastwatchHandler(BaseCallbackHandler):
         for session in self.store.sessions():
             with guard("langchain.close"):
                 self._chains.close(session, Ending("unknown", "uninstrumented"))
+        with guard("langchain.close"):
+            self._emitter.histories.close("langchain")
 
     def intervene(self) -> None:
         """Get ready to end runs and to speak in them."""

@@ -12,6 +12,7 @@ from langchain_core.outputs import LLMResult
 
 from mastwatch.events import RequestMessage, Role, ToolRequest
 from mastwatch.interventions import SPEAKER
+from mastwatch.spans.emit import HistoryMessage
 
 MAX_DEPTH = 8
 MAX_ITEMS = 200
@@ -84,6 +85,22 @@ def request_of(messages: Sequence[BaseMessage]) -> tuple[RequestMessage, ...]:
         for message in messages
         if message.name != SPEAKER  # a nudge of ours is said once, and no part of the history
     )
+
+
+def history_of(messages: Sequence[BaseMessage]) -> list[HistoryMessage]:
+    """Take the messages of a bare model call, with what ties them to earlier ones."""
+    return [
+        HistoryMessage(
+            role=_ROLES.get(message.type, "user"),
+            content=text_of(message),
+            name=message.name or "",
+            tool_calls=tool_requests(message) if isinstance(message, AIMessage) else (),
+            call_id=message.tool_call_id if isinstance(message, ToolMessage) else None,
+            failed=isinstance(message, ToolMessage) and message.status == "error",
+        )
+        for message in messages
+        if message.name != SPEAKER
+    ]
 
 
 def tool_requests(message: AIMessage) -> tuple[ToolRequest, ...]:

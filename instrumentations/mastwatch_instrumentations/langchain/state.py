@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
-from mastwatch.spans.emit import Run, Scope
+from mastwatch.spans.emit import Exchange, Run, Scope
 from mastwatch_instrumentations.langchain.names import SOMEBODY
 
 MAX_SESSIONS = 2_048
@@ -57,6 +57,7 @@ class Step:
         sent_by: Who sent control to this node, until somebody speaks in it.
         replay: What this node had done before it was interrupted.
         control: LangGraph's ``RunControl`` of this graph, where the host lets us act.
+        exchange: A model call outside any chain.
     """
 
     run_id: UUID
@@ -89,6 +90,7 @@ class Step:
     key: str = ""
     replay: Replay | None = None
     control: Any = None
+    exchange: Exchange | None = None
 
     def above(self) -> Iterator[Step]:
         """Yield this step and those around it, innermost first."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mastwatch.events import ToolRequest
 from mastwatch.spans.emit import Emitter, Run, Scope
+from mastwatch_instrumentations.langchain import LangChainInstrumentor
 from mastwatch_instrumentations.langchain.handoffs import (
     arrivals,
     give,
@@ -16,11 +17,8 @@ from mastwatch_instrumentations.langchain.state import Asked, Session, Step
 
 
 def traced_by_others() -> bool:
-    """Whether another producer already makes spans for LangChain; then ours would be doubles.
-
-    The place for that decision; for now nobody is looked for.
-    """
-    return False
+    """Whether another producer already makes spans for LangChain; then ours would be doubles."""
+    return bool(LangChainInstrumentor.traced_by())
 
 
 def open_run(emitter: Emitter, session: Session) -> Run:

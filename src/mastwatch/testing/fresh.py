@@ -19,7 +19,7 @@ from mastwatch.detector import Detector
 from mastwatch.testing.trial import Subject, verdicts
 
 SECONDS = 120
-_INSIDE = "MASTWATCH_CHECKED_AFRESH"
+INSIDE = "MASTWATCH_CHECKED_AFRESH"
 _CHILD = "from mastwatch.testing.fresh import main; main()"
 
 
@@ -40,7 +40,7 @@ def agrees_in_a_fresh_process(subject: Subject) -> Iterator[str]:
         done = subprocess.run(
             [sys.executable, "-c", _CHILD],
             input=parcel,
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path, _INSIDE: "1"},
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path, INSIDE: "1"},
             capture_output=True,
             timeout=SECONDS,
         )
@@ -66,7 +66,7 @@ def refuse_to_nest() -> None:
     Raises:
         RuntimeError: This is such a process.
     """
-    if os.environ.get(_INSIDE):
+    if os.environ.get(INSIDE):
         raise RuntimeError("check_detector() runs when the module is imported: call it in a test")
 
 
@@ -80,9 +80,14 @@ def _file(make: type[Detector]) -> str:
 def main() -> None:
     """The other process: a class and runs come in, what it says of them goes out."""
     (module, file, qualname), runs = pickle.load(sys.stdin.buffer)
-    make: Any = reduce(getattr, qualname.split("."), _module(module, file))
+    make = find(module, file, qualname)
     said = [[repr(verdict) for verdict in verdicts(make, events)] for events in runs]
     sys.stdout.write("\n" + json.dumps(said) + "\n")
+
+
+def find(module: str, file: str, qualname: str) -> Any:
+    """A class that another process named."""
+    return reduce(getattr, qualname.split("."), _module(module, file))
 
 
 def _module(name: str, file: str) -> ModuleType:
@@ -92,7 +97,7 @@ def _module(name: str, file: str) -> ModuleType:
             return importlib.import_module(name)
         except ModuleNotFoundError:
             pass
-    spec = importlib.util.spec_from_file_location("detector_on_trial", file)
+    spec = importlib.util.spec_from_file_location(f"on_trial_{len(sys.modules)}", file)
     if spec is None or spec.loader is None:
         raise ModuleNotFoundError(f"no module {name}")
     module = importlib.util.module_from_spec(spec)

@@ -86,7 +86,7 @@ class Run:
         self._names = {name for event in events for name in _names(event)} - {""}
         words = "|".join(map(re.escape, sorted(self._names, key=len, reverse=True)))
         self._named = re.compile(rf"(?<!\w)(?:{words})(?!\w)") if words else None
-        texts = {text for event in events for text in _strings(_parts(event, _TEXTS))}
+        texts = {text for event in events for text in strings(_parts(event, _TEXTS))}
         self._grams = {text[at : at + QUOTE] for text in texts for at in _places(text)}
 
     def breaches(self, step: Step, said: Finding | Notice, keys: list[str]) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _places(text: str) -> range:
 
 
 def _names(event: Event) -> Iterator[str]:
-    yield from _strings(_parts(event, _NAMED))
+    yield from strings(_parts(event, _NAMED))
     if isinstance(event, MessageSent):
         yield from (call.name for call in event.tool_calls)
 
@@ -139,14 +139,14 @@ def _parts(event: Event, names: set[str]) -> Iterator[object]:
     return (getattr(event, f.name) for f in fields(event) if f.name in names)
 
 
-def _strings(things: Iterable[object]) -> Iterator[str]:
+def strings(things: Iterable[object]) -> Iterator[str]:
     """All strings in a heap of values, however nested."""
     for thing in things:
         if isinstance(thing, str):
             yield thing
         elif isinstance(thing, Mapping):
-            yield from _strings(thing.values())
+            yield from strings(thing.values())
         elif isinstance(thing, (list, tuple, set, frozenset)):
-            yield from _strings(thing)
+            yield from strings(thing)
         elif is_dataclass(thing):
-            yield from _strings(getattr(thing, field.name) for field in fields(thing))
+            yield from strings(getattr(thing, field.name) for field in fields(thing))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import Any, TypeVar
 
 import pytest
 
@@ -12,34 +11,13 @@ pytest.importorskip("langchain_core", minversion="1.7")
 pytest.importorskip("langgraph")
 pytest.importorskip("langchain")
 
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace import ReadableSpan
 
 from mastwatch import guard
-from mastwatch.events import Event, MessageSent, RunFinished, RunStarted
+from mastwatch.events import MessageSent, RunFinished, RunStarted
 from mastwatch.spans import semconv
-from mastwatch.spans.emit import Emitter
+from mastwatch.testing import Recording
 from mastwatch_instrumentations.langchain import LangChainInstrumentor
-
-E_ = TypeVar("E_", bound=Event)
-
-
-class Recorder:
-    """A watch that only listens."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def observe(self, event: Event) -> list[Any]:
-        self.events.append(event)
-        return []
-
-    def deliver(self, event: Event, verdicts: Any) -> None:
-        pass
-
-    def of(self, kind: type[E_], run_id: str | None = None) -> list[E_]:
-        return [e for e in self.events if isinstance(e, kind) and run_id in (None, e.run_id)]
 
 
 class Seen:
@@ -47,15 +25,13 @@ class Seen:
 
     def __init__(self, instrumentor: LangChainInstrumentor) -> None:
         self.instrumentor = instrumentor
-        self.watch = Recorder()
-        self.exporter = InMemorySpanExporter()
-        self.provider = TracerProvider()
-        self.provider.add_span_processor(SimpleSpanProcessor(self.exporter))
-        self.emitter = Emitter(watch=self.watch, tracer=self.provider.get_tracer("mastwatch"))
+        self.watch = Recording()
+        self.provider = self.watch.provider
+        self.emitter = self.watch.emitter
 
     @property
     def spans(self) -> tuple[ReadableSpan, ...]:
-        return self.exporter.get_finished_spans()
+        return self.watch.exporter.get_finished_spans()
 
     def named(self, prefix: str) -> list[ReadableSpan]:
         return [span for span in self.spans if span.name.startswith(prefix)]
@@ -72,7 +48,8 @@ class Seen:
         """Return row, sender and text (or the tools asked for) of each utterance."""
         return [
             (m.index, m.sender, m.text or ",".join(c.name for c in m.tool_calls))
-            for m in self.watch.of(MessageSent, run_id)
+            for m in self.watch.of(MessageSent)
+            if run_id in (None, m.run_id)
         ]
 
     def carriers(self) -> dict[int, str]:

@@ -177,9 +177,10 @@ def test_bare_model_call_is_a_small_run(seen):
     apps.ScriptedChat(replies=["Hello."]).invoke("Say hello.")
     assert seen.said() == [(0, "assistant", "Hello.")]
     assert seen.carriers() == {0: "chat scripted"}
+    seen.emitter.histories.close()
     assert seen.tree() == ["invoke_workflow scripted", "  chat scripted"]
     assert seen.watch.of(RunStarted)[0].task == "Say hello."
-    assert seen.outcomes == [("completed", "model returned")]
+    assert seen.outcomes == [("completed", "no further call")]
 
 
 def test_bare_model_call_joins_the_host_run(seen):

@@ -114,8 +114,11 @@ async def test_a_hundred_requests_at_once(seen):
     paths = _requests(seen)
     for run_id, spans in _run_spans(seen).items():
         city = tasks[run_id]
-        assert [m.text for m in seen.watch.of(MessageSent, run_id)] == ["", f"It is {city}: 1"]
-        assert [e.result for e in seen.watch.of(ToolReturned, run_id)] == [f"{city}: 1"]
+        assert [m.text for m in seen.watch.of(MessageSent, run_id=run_id)] == [
+            "",
+            f"It is {city}: 1",
+        ]
+        assert [e.result for e in seen.watch.of(ToolReturned, run_id=run_id)] == [f"{city}: 1"]
         (trace_id,) = {span.context.trace_id for span in spans}
         assert paths[trace_id] == f"/ask/{city}"
         assert len(spans) == 5  # run, turn, chat, tool, chat
@@ -152,7 +155,7 @@ async def test_cancelled_requests_end_as_cancelled(seen):
     stuck = {e.run_id for e in seen.watch.of(RunStarted) if e.task == "nowhere"}
     assert {e.run_id for e in seen.watch.of(RunFinished) if e.outcome == "cancelled"} == stuck
     for run_id in stuck:
-        assert seen.watch.of(ToolReturned, run_id) == []
+        assert seen.watch.of(ToolReturned, run_id=run_id) == []
     for spans in _run_spans(seen).values():
         assert len({span.context.trace_id for span in spans}) == 1
         assert all(span.status.is_ok for span in spans)
@@ -220,8 +223,8 @@ async def test_a_person_answers_in_a_later_request(seen):
     assert sorted(resumed.values()) == [f"t{number}" for number in range(5)]
     for run_id, thread in resumed.items():
         number = thread[1:]
-        assert [e.text for e in seen.watch.of(HumanReplied, run_id)] == [f"yes{number}"]
-        results = [e.result for e in seen.watch.of(ToolReturned, run_id)]
+        assert [e.text for e in seen.watch.of(HumanReplied, run_id=run_id)] == [f"yes{number}"]
+        results = [e.result for e in seen.watch.of(ToolReturned, run_id=run_id)]
         assert results == [f"published after: yes{number}"]
         roots = [s for s in _run_spans(seen)[run_id] if s.name.startswith("invoke_workflow")]
         assert len({span.context.trace_id for span in roots}) == 2

@@ -175,7 +175,7 @@ async def test_a_hundred_runs_on_one_loop_are_kept_apart(seen):
         number = task.split()[1]
         assert seen.said(run_id)[2] == (4, "researcher", f"answer {number}")
         assert [row[0] for row in seen.said(run_id)] == [0, 2, 4, 5, 7, 8]
-        assert seen.watch.of(ToolReturned, run_id)[1].result == f"c{number}: 128928"
+        assert seen.watch.of(ToolReturned, run_id=run_id)[1].result == f"c{number}: 128928"
     by_trace: dict[int, set[Any]] = {}
     for span in seen.spans:
         by_trace.setdefault(span.context.trace_id, set()).add(span.attributes["mastwatch.run.id"])
