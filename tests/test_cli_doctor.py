@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from importlib import metadata
+from types import SimpleNamespace
 
 import pytest
 
@@ -56,7 +58,7 @@ def only(monkeypatch):
 @pytest.mark.parametrize(
     ("version", "status", "text"),
     [
-        ("1.4.2", "ok", "known-lib 1.4.2, will be watched"),
+        ("1.4.2", "ok", "known-lib 1.4.2, watched by hook"),
         ("1.3", "warn", "known-lib 1.3 is too old, 1.4 or later is needed; not watched"),
         (None, "warn", "module json comes from an unknown package; watched if it fits"),
     ],
@@ -90,7 +92,104 @@ def test_a_plugin_that_does_not_load_fails(capsys, only):
     assert cli.main(["plugins"]) == 1
     assert "NOT LOADED: m:Known cannot be loaded" in capsys.readouterr().out
     assert cli.main(["plugins", "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["loaded"] is False
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["loaded"] is False
+
+
+class Above(Instrumentor):
+    name = "above"
+    library = "json"
+    distributions = ("above-lib",)
+    minimum = {"above-lib": "1"}  # noqa: RUF012
+    supersedes = ("known",)
+    producers = ("their.above:AboveInstrumentor",)
+    scopes = ("their.above", "above.tracing")
+    native = True
+
+
+@pytest.fixture
+def traced(monkeypatch):
+    """Whose instrumentors are installed."""
+    real = metadata.entry_points
+
+    def install(**targets):
+        points = [
+            SimpleNamespace(
+                value=value.replace("__", "."),
+                dist=SimpleNamespace(name=f"otel-{name}", version="3"),
+            )
+            for name, value in targets.items()
+        ]
+        monkeypatch.setattr(
+            metadata,
+            "entry_points",
+            lambda group: points if group == "opentelemetry_instrumentor" else real(group=group),
+        )
+        return points
+
+    return install
+
+
+def above():
+    return registry.Plugin(registry.INSTRUMENTATIONS, "above", "dist", "2", "m:Above", Above)
+
+
+def test_who_else_traces_a_library_and_what_covers_what(capsys, only, versions, traced):
+    only(above(), plugin())
+    versions.update({"known-lib": "1.5", "above-lib": "2.0"})
+    traced(above="their.above:AboveInstrumentor")
+    found = doctor(capsys)[1]
+    assert found["above", "ok"] == (
+        "above-lib 2.0, watched by hook; also traced, where switched on, by otel-above 3, its own "
+        "tracing; covers known"
+    )
+    assert found["known", "ok"] == (
+        "known-lib 1.5, watched by hook; a call made by above is theirs"
+    )
+    assert cli.main(["plugins", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    library = next(row["library"] for row in rows if row["name"] == "above")
+    assert (library["way"], library["version"], library["others"]) == (
+        "hook",
+        "2.0",
+        ["otel-above 3"],
+    )
+    assert (library["native"], library["covers"]) == (True, ["known"])
+    assert cli.main(["plugins"]) == 0
+    out = capsys.readouterr().out
+    assert "library" in out
+    assert re.search(r"^above +above-lib 2.0 +by hook +known +otel-above 3, its own", out, re.M)
+
+
+def test_what_is_known_by_its_spans_alone(capsys, only, versions, traced, monkeypatch):
+    only()
+    versions["strands-agents"] = "1.62"
+    traced(
+        bedrock="opentelemetry.instrumentation.genai.bedrock:BedrockInstrumentor",
+        flask="opentelemetry.instrumentation.flask:FlaskInstrumentor",
+    )
+    found = doctor(capsys)[1]
+    assert found["strands", "ok"] == (
+        "strands-agents 1.62, watched by listening to spans (its own tracing)"
+    )
+    assert found["bedrock", "ok"] == "watched by listening to spans (otel-bedrock 3)"
+    assert not any(name == "flask" for name, _ in found)
+    monkeypatch.setenv("MASTWATCH_BRIDGE", "false")
+    assert "switched off" in doctor(capsys)[1]["strands", "info"]
+
+
+def test_a_library_that_is_not_chosen(capsys, only, versions, traced, monkeypatch):
+    only(plugin())
+    versions["known-lib"] = "1.5"
+    monkeypatch.setenv("MASTWATCH_FRAMEWORKS", "other")
+    assert "not among the chosen" in doctor(capsys)[1]["known", "info"]
+
+
+def test_frameworks_have_no_line_among_the_extras(capsys):
+    """The list of what is a framework is nobody's to keep by hand."""
+    names = {name.removeprefix("extra ") for name, _ in doctor(capsys)[1] if "extra " in name}
+    known = {name.replace("-", "_") for name in names}
+    assert "live" in known
+    assert not known & {plugin.name for plugin in registry.plugins(registry.INSTRUMENTATIONS)}
 
 
 def test_two_owners_of_autogen_are_told(capsys, only, monkeypatch):

@@ -42,6 +42,7 @@ class Instrumentor:
             is active, spans are left to it (see ``traced_by``).
         scopes: Instrumentation scopes of the spans that others, or the library itself, make for
             it: the bridge leaves these alone while our hooks are in place.
+        native: The library has tracing of its own.
         listens: It only switches on the library's own tracing, whose spans the bridge reads.
     """
 
@@ -54,6 +55,7 @@ class Instrumentor:
     supersedes: ClassVar[tuple[str, ...]] = ()
     producers: ClassVar[tuple[str, ...]] = ()
     scopes: ClassVar[tuple[str, ...]] = ()
+    native: ClassVar[bool] = False
     listens: ClassVar[bool] = False
 
     def install(self, emitter: Emitter) -> None:

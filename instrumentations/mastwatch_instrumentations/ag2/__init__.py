@@ -57,6 +57,7 @@ class Ag2Instrumentor(Instrumentor):
     distributions: ClassVar[tuple[str, ...]] = ("ag2",)
     minimum: ClassVar[dict[str, str]] = {"ag2": "1.1.2"}
     supersedes: ClassVar[tuple[str, ...]] = ("openai",)
+    native: ClassVar[bool] = True
     scopes: ClassVar[tuple[str, ...]] = ("opentelemetry.instrumentation.ag2",)
 
     def __init__(self) -> None:

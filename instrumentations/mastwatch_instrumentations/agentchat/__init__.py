@@ -59,6 +59,7 @@ class AgentChatInstrumentor(Instrumentor):
     producers: ClassVar[tuple[str, ...]] = (
         "openinference.instrumentation.autogen_agentchat:AutogenAgentChatInstrumentor",
     )
+    native: ClassVar[bool] = True
     scopes: ClassVar[tuple[str, ...]] = (
         "autogen-core",
         "autogen SingleThreadedAgentRuntime",

@@ -56,6 +56,7 @@ class AutoGenInstrumentor(Instrumentor):
         "openinference.instrumentation.ag2:AG2Instrumentor",
         "openinference.instrumentation.autogen:AutogenInstrumentor",
     )
+    native: ClassVar[bool] = True
     scopes: ClassVar[tuple[str, ...]] = (
         "opentelemetry.instrumentation.ag2",  # its own tracing
         "openinference.instrumentation.ag2",

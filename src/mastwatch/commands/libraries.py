@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 Way = Literal["hook", "listening", ""]
 
 _NATIVE: dict[str, tuple[str, tuple[str, ...]]] = {
-    "pydantic_ai": ("pydantic_ai", ("pydantic-ai-slim", "pydantic-ai")),
     "google_adk": ("google.adk", ("google-adk",)),
     "agent_framework": ("agent_framework", ("agent-framework-core", "agent-framework")),
     "strands": ("strands", ("strands-agents",)),
     "mcp": ("mcp", ("mcp",)),
 }
-"""Libraries that make spans themselves, by the dialect that reads these: module, distributions."""
+"""Libraries without an instrumentor that make spans themselves, by the dialect that reads these:
+module, distributions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,19 +106,13 @@ def hooked(
         module=kind.library,
         distribution=version[0] if version else "",
         version=version[1] if version else "",
-        way="" if problem or not present else "listening" if name in _NATIVE else "hook",
+        way="" if problem or not present else "listening" if kind.listens else "hook",
         problem=problem,
         others=tuple(producers[target] for target in kind.producers if target in producers),
-        native=name in _NATIVE or _is_native(kind),
+        native=kind.native or kind.listens,
         covers=kind.supersedes,
         covered_by=tuple(here),
     )
-
-
-def _is_native(kind: type[Instrumentor]) -> bool:
-    """Whether some of its scopes belong to no producer: they are the library's own."""
-    modules = tuple(target.partition(":")[0] for target in kind.producers)
-    return any(not scope.startswith(modules) for scope in kind.scopes)
 
 
 def _listened(hooked: set[str], producers: dict[str, str], bridge: bool) -> Iterator[Library]:
