@@ -363,12 +363,11 @@ def test_around_an_ag2_chat(watched, registry, how, allowed) -> None:
     assert (("FM-1.3", "allow") in suppressed(registry)) is allowed
 
 
-def test_ag2s_run_starts_a_thread_without_the_context_where_a_rule_still_holds(
-    watched, registry
-) -> None:
+@pytest.mark.parametrize("allowed", [True, False])
+def test_it_reaches_into_the_thread_that_ag2s_run_starts(watched, registry, allowed) -> None:
     user, helper = ag2_pair()
-    found = watched(rules=[{"mode": "FM-1.3", "ignore": True, "reason": REASON}])
-    with allow("FM-1.3", reason="does not reach into that thread"):
+    found = watched()
+    with allow("FM-1.3" if allowed else "FM-2.1", reason=REASON):
         user.run(helper, message="Find the invoice.", max_turns=8, silent=True).process()
-    assert "FM-1.3" not in modes(found)
-    assert set(suppressed(registry)) == {("FM-1.3", "ignore")}
+    assert ("FM-1.3" in modes(found)) is not allowed
+    assert (("FM-1.3", "allow") in suppressed(registry)) is allowed

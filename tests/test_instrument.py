@@ -225,7 +225,7 @@ def test_uninstrument_leaves_nothing_of_ours_behind() -> None:
 def test_a_missing_framework_asked_for_by_name_is_one_warning(registry, caplog) -> None:
     with mastwatch.instrument(registry=registry, frameworks=["nonesuch"], detectors=["nope"]):
         pass
-    assert "there is no framework 'nonesuch'; known: autogen, langchain" in caplog.text
+    assert "there is no framework 'nonesuch'; known: ag2, agentchat, autogen" in caplog.text
     assert "there is no detector 'nope'" in caplog.text
 
 
@@ -259,7 +259,8 @@ def test_an_instrumentor_that_fails_is_taken_back_and_stops_no_other(
     monkeypatch.setattr(AutoGenInstrumentor, "uninstall", lambda self: undone.append(self))
     guard.reset()
     with mastwatch.instrument(registry=registry) as handle:
-        assert handle.enabled == ["langchain"]
+        assert "langchain" in handle.enabled
+        assert "autogen" not in handle.enabled
     assert len(undone) == 1
     assert "internal error in install.autogen (RuntimeError" in caplog.text
 

@@ -268,3 +268,21 @@ def test_runs_are_bounded_and_the_longest_idle_goes_first() -> None:
         w.publish(RunStarted(run_id=f"r{i}", framework="custom"))
     assert [s.run_id for s in w.runs.active()] == ["r2", "r3", "r4", "r5"]
     assert w.dropped["run_expired"] == 2
+
+
+def test_a_run_is_watched_without_text_where_all_of_it_is_withheld():
+    w = Watch()
+    w.publish(RunStarted(run_id="r"))
+    state = w.runs.state("r")
+    w.publish(
+        MessageSent(run_id="r", index=0, sender="A", text="", tool_calls=(ToolRequest(name="t"),))
+    )
+    assert not state.textless, "it only called a tool"
+    w.publish(ToolReturned(run_id="r", index=1, agent="A", name="t", error="ValueError"))
+    assert not state.textless, "a failure has no result"
+    w.publish(ToolReturned(run_id="r", index=2, agent="A", name="t"))
+    assert state.textless
+    w.publish(MessageSent(run_id="r", index=3, sender="A", text=None))
+    assert state.textless
+    w.publish(MessageSent(run_id="r", index=4, sender="A", text="at last"))
+    assert not state.textless

@@ -68,10 +68,16 @@ class RunState:
     tags: dict[str, str] = field(default_factory=dict)
     messages: int = 0
     texts: int = 0
+    withheld: int = 0
     outcome: Outcome | None = None
     asking: bool = False
     worst: Severity | None = None
     said: set[tuple[str, str]] = field(default_factory=set)
+
+    @property
+    def textless(self) -> bool:
+        """Whether its source withholds all text: something was said, and none of it came."""
+        return self.withheld > 0 and not self.texts
 
     @property
     def waiting(self) -> bool:

@@ -183,10 +183,13 @@ class Watch:
     def _book(self, state: RunState, lane: Lane, event: Event) -> None:
         if isinstance(event, MessageSent):
             state.messages += 1
-            state.texts += event.text is not None
+            state.texts += bool(event.text)
+            state.withheld += event.text is None
             lane.open_calls = len(event.tool_calls)
             lane.episodes.row()
         elif isinstance(event, ToolReturned):
+            state.texts += bool(event.result)
+            state.withheld += event.result is None and event.error is None
             lane.open_calls = max(0, lane.open_calls - 1)
             lane.episodes.row()
         elif isinstance(event, RunStarted) and not event.branch:

@@ -142,6 +142,30 @@ def test_short_answers_tie_nothing_together(seen):
     assert ask(seen, system("You write."), user("Yes."), answer="Ok") != run
 
 
+def test_an_answer_in_a_form_that_was_given_ties_nothing_together(seen):
+    form = 'Answer {"sentiment": "positive"} or {"sentiment": "negative"}:'
+    examples = [user("Good!"), said('{"sentiment": "positive"}')]
+    for shown in ([], examples):
+        runs = [
+            ask(seen, *shown, user(f"{form} review {n}"), answer='{"sentiment": "positive"}')
+            for n in range(4)
+        ]
+        assert len(set(runs)) == 4
+
+
+def test_many_users_who_begin_alike_stay_apart(seen):
+    hello = [user("Hello"), said("Hello, how can I help you today?"), user("Where is it?")]
+    for known in (1, 3):
+        for _ in range(50):
+            ask(seen, *hello[:known], answer="Hello, how can I help you today?")
+    for number in range(50):
+        history = [*hello, said("Hello, how can I help you today?"), user(f"Order {number}")]
+        ask(seen, *history, answer="On its way.")
+    assert {m.branch for m in seen.of(MessageSent)} == {""}
+    orders = [m for m in seen.of(MessageSent) if (m.text or "").startswith("Order")]
+    assert len({m.run_id for m in orders}) == len(seen.of(RunStarted)) == 50
+
+
 def test_many_uses_of_one_answer_stand_side_by_side(seen):
     run = ask(seen, user("Make a rubric"), answer=PLAN)
     grade = system("You grade.")

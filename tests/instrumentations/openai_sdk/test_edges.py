@@ -98,6 +98,38 @@ def test_a_stream_that_is_left_after_its_last_word_has_said_it(seen):
     assert seen.said == [("assistant", REPLY)]
 
 
+def test_a_stream_that_is_dropped_after_its_last_word_has_said_it(seen):
+    stream = Model([REPLY]).client().chat.completions.create(stream=True, **CHAT)
+    for chunk in stream:
+        if chunk.choices[0].finish_reason:
+            break
+    del stream
+    gc.collect()
+    seen.emitter.histories.close()
+    assert seen.said == [("assistant", REPLY)]
+    assert seen.ends == [("completed", "no further call")]
+
+
+def test_streams_that_are_collected_while_we_hold_a_lock(seen):
+    client = Model([REPLY]).client()
+    held: list[bool] = []
+
+    def observe(event: Any) -> list[Any]:
+        held.append(True)
+        gc.collect()  # as the collector may run at any allocation
+        assert held.pop()
+        assert not held, "told in the middle of telling something else"
+        seen.events.append(event)
+        return []
+
+    seen.observe = observe
+    for _ in range(5):
+        for _ in client.chat.completions.create(stream=True, **CHAT):
+            break
+    seen.emitter.histories.close()
+    assert len(seen.models) == 5
+
+
 def test_a_stream_that_breaks(seen):
     client = Model([REPLY]).client()
     stream = client.chat.completions.create(stream=True, **CHAT)

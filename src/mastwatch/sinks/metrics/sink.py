@@ -130,8 +130,7 @@ class MetricsSink(Sink):
         return sum(state.framework == framework for state in self._runs.active())
 
     def _textless(self, framework: str) -> float:
-        active = self._runs.active()
-        return sum(s.framework == framework and s.messages > 0 and not s.texts for s in active)
+        return sum(state.framework == framework and state.textless for state in self._runs.active())
 
     def on_event(self, event: Event, framework: str) -> None:
         """Count an event."""
