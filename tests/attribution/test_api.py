@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attribution.model import Model, run, words
 
+from attribution.model import Model, run, words
 from mastwatch import attribution
 from mastwatch.store.attribution import METHODS
 

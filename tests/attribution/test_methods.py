@@ -267,6 +267,18 @@ async def test_in_the_paper_s_form_a_step_is_a_position() -> None:
     assert found.step == 6
 
 
+async def test_in_the_paper_s_form_positions_are_counted_within_each_window() -> None:
+    long = run(40)
+    rows = tuple(replace(row, text=f"{row.text} " + "and so on " * 40) for row in long.rows)
+    judge = JudgeSettings(model="short", retries=0, context_tokens=4_500, reply_tokens=500)
+    model = Model(0, model="short")
+    found = await attribute(
+        model, replace(long, rows=rows), judge=judge, method="all_at_once", compat="paper"
+    )
+    assert len(model.asked) > 2
+    assert len({candidate.step for candidate in found.candidates}) == len(model.asked)
+
+
 @METHOD
 async def test_a_long_run_is_seen_whole_in_windows(method: Any) -> None:
     long = run(60)

@@ -240,7 +240,7 @@ def test_an_interrupted_evaluation_goes_on_where_it_was(made, tmp_path):
     assert len(asked) == 2
     assert score(few, kept.reports)["missing"] == 0
     assert len(Kept.load(path, "me").reports) == 6
-    with pytest.raises(ValueError, match="holds no reports of this judge"):
+    with pytest.raises(ValueError, match="holds no results of this judge"):
         Kept.load(path, "somebody else")
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from mastwatch.attribution import prompt
 from mastwatch.attribution.case import Case, Found
-from mastwatch.attribution.forms import CHOICE, Proposals
+from mastwatch.attribution.forms import CHOICE, Proposal, Proposals
 from mastwatch.attribution.views import unnumbered
 from mastwatch.judge.answers import Answer
 from mastwatch.judge.windows import Window
@@ -22,9 +22,12 @@ async def run(case: Case) -> Found:
     windows = case.views.whole()
     answers = await asyncio.gather(*(_ask(case, window) for window in windows))
     failure = next((answer.failure for answer in answers if answer.failure), None)
-    named = [step for answer in answers if answer.parsed for step in answer.parsed.steps]
-    if case.paper:
-        named = [replace(step, step=case.steps.at(step.step)) for step in named]
+    named = [
+        _placed(step, window) if case.paper else step
+        for window, answer in zip(windows, answers, strict=True)
+        if answer.parsed
+        for step in answer.parsed.steps
+    ]
     candidates = [found for step in named if (found := case.candidate(step)) is not None]
     candidates.sort(key=lambda c: (-(c.confidence or 0.0), c.step))
     if candidates:
@@ -34,6 +37,13 @@ async def run(case: Case) -> Found:
     if named:
         return Found(result="none", reason="no_such_step")
     return Found(result="none", reason="no_error")
+
+
+def _placed(step: Proposal, window: Window) -> Proposal:
+    """A step that is a position among the shown rows, counted from 0, under its own number."""
+    rows = list(dict.fromkeys(piece.index for piece in window.pieces))
+    inside = step.step is not None and 0 <= step.step < len(rows)
+    return replace(step, step=rows[step.step] if inside and step.step is not None else None)
 
 
 async def _ask(case: Case, window: Window) -> Answer[Proposals]:

@@ -36,12 +36,6 @@ class Steps:
     def __contains__(self, step: object) -> bool:
         return step in self._rows
 
-    def at(self, position: int | None) -> int | None:
-        """The step at a position, counted from 0; rows that a log leaves out make them differ."""
-        if position is None or not 0 <= position < len(self.numbers):
-            return None
-        return self.numbers[position]
-
     def agent(self, step: int) -> str:
         """Who speaks in a step."""
         return normal_name(self._rows[step].agent)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mastwatch import taxonomy
-from mastwatch.commands import Commands, evaluate_judge
+from mastwatch.commands import Commands, evaluate_attribution, evaluate_judge
 
 if TYPE_CHECKING:
     from mastwatch.evaluation.sources import Options
@@ -48,6 +48,7 @@ def add(commands: Commands) -> None:
     _add_options(detectors)
     detectors.set_defaults(main=main)
     evaluate_judge.add(words)
+    evaluate_attribution.add(words)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -142,7 +143,7 @@ def main(args: argparse.Namespace) -> int:
     try:
         chosen = detectors(options.detectors)
         _check_sets(options)
-        _check_places(args)
+        check_places(args)
     except ValueError as error:
         _say(str(error))
         return 2
@@ -193,8 +194,12 @@ def _check_sets(options: Options) -> None:
             raise ValueError(f"{name} is no set here; known: {', '.join(known)}")
 
 
-def _check_places(args: argparse.Namespace) -> None:
-    """Refuse a file that cannot be written before minutes of work, not after them."""
+def check_places(args: argparse.Namespace) -> None:
+    """Refuse a file that cannot be written before minutes of work, not after them.
+
+    Raises:
+        ValueError: One cannot be.
+    """
     for path in filter(None, (args.json, args.markdown)):
         if path.is_dir() or not path.parent.is_dir():
             raise ValueError(f"{path} cannot be written: its folder does not exist, or it is one")

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from mastwatch.evaluation.inject.language import language as told_by
 from mastwatch.formats import Problem, Source, Where
-from mastwatch.formats.json_values import each_run
+from mastwatch.formats.json_values import Value, each_run
 
 TRACES_VARIABLE = "MASTWATCH_TRACES"
 """Names the folder whose folder ``dev`` is read where no file is given."""
@@ -88,6 +88,17 @@ def set_name(file: str) -> str:
 
 def load(file: str) -> Iterator[Case | Problem]:
     """The runs of a file, unchecked; what is no JSON object is a Problem with its place."""
+    for run in values(file):
+        if isinstance(run, Problem):
+            yield run
+        elif isinstance(run.value, dict) and isinstance(run.value.get("messages"), list):
+            yield Case(set_name(file), run.value)
+        else:
+            yield Problem(run.where, "is no record of a run (see the record format)")
+
+
+def values(file: str) -> Iterator[Value | Problem]:
+    """The JSON values of a file, one for each run."""
     try:
         stream = open(file, "rb")  # noqa: SIM115 - closed below; the error is only of opening
     except OSError as error:
@@ -101,12 +112,8 @@ def load(file: str) -> Iterator[Case | Problem]:
         for item in source.values():
             if isinstance(item, Problem):
                 yield item
-                continue
-            for run in each_run(item):
-                if isinstance(run.value, dict) and isinstance(run.value.get("messages"), list):
-                    yield Case(set_name(file), run.value)
-                else:
-                    yield Problem(run.where, "is no record of a run (see the record format)")
+            else:
+                yield from each_run(item)
 
 
 def sample(cases: Sequence[Case], limit: int | None, seed: int) -> list[Case]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from mastwatch.evaluation.injections import INJECTIONS, Injection, talked_to
 from mastwatch.evaluation.judge_cases import JudgedCase
+from mastwatch.evaluation.kept import append, begin
 from mastwatch.judge.judge import Judge
 from mastwatch.store import Report
 from mastwatch.store.codec import report_as_dict, report_from_json
@@ -92,24 +93,8 @@ class Kept:
             OSError: It cannot be read or begun.
         """
         kept = cls(path=path)
-        if path is None:
-            return kept
-        if not path.exists():
-            path.touch(mode=0o600)  # reports quote the runs
-            path.write_text(json.dumps({"judge": judge}) + "\n", encoding="utf-8")
-            return kept
-        text = path.read_text(encoding="utf-8")
-        if not text.endswith("\n"):  # a line was cut off; what comes next begins a new one
-            with path.open("a", encoding="utf-8") as file:
-                file.write("\n")
-        first, *lines = text.splitlines() or [""]
-        if first != json.dumps({"judge": judge}):
-            raise ValueError(
-                f"{path} holds no reports of this judge with these options; name another file"
-            )
-        for line in lines:
+        for value in begin(path, {"judge": judge}) if path is not None else ():
             try:
-                value = json.loads(line)
                 report = report_from_json(json.dumps(value["report"]))
                 key = (report.run_id, int(value["time"]))
             except (ValueError, KeyError, TypeError):
@@ -122,9 +107,7 @@ class Kept:
         """Take in a report."""
         self.reports[key] = report
         if self.path is not None:
-            line = json.dumps({"time": key[1], "report": report_as_dict(report)})
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(f"{line}\n")
+            append(self.path, {"time": key[1], "report": report_as_dict(report)})
 
 
 class Hopeless(Exception):

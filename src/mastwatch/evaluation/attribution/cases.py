@@ -1,23 +1,26 @@
 """Failed runs with the step and agent that people hold responsible.
 
-Two kinds of file: our own record with ``labels.mistake_step`` and ``labels.mistake_agent``, and the
+Two kinds of log: our own record with ``labels.mistake_step`` and ``labels.mistake_agent``, and the
 files of Who&When as they are published (``history``, ``mistake_step``, ``mistake_agent``).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from mastwatch.attribution.steps import normal_name
 from mastwatch.evaluation import datasets
-from mastwatch.formats import Problem, Where
+from mastwatch.formats import Problem, Where, fields
+from mastwatch.formats.json_values import Value
+from mastwatch.judge.replies import index
 from mastwatch.store import Trace, TraceRow
 
 GENERATED, CRAFTED = "algorithm_generated", "hand_crafted"
+_DEFAULT = "who_and_when"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,114 +44,161 @@ class Labelled:
     again: tuple[int, str] | None = None
 
 
+def default_files() -> list[str]:
+    """The files of Who&When in the folder ``dev`` of MASTWATCH_TRACES; empty without it."""
+    return [f for f in datasets.default_files() if datasets.set_name(f).startswith(_DEFAULT)]
+
+
+def gather(files: Iterable[str], limit: int | None = None) -> tuple[list[Labelled], list[str]]:
+    """Read the labelled runs of files and folders; a run that comes again counts once.
+
+    Args:
+        files: To read.
+        limit: At most so many of each subset, the first ones; None for all.
+
+    Returns:
+        The runs, and what was wrong with the files, one sentence each.
+    """
+    problems: list[str] = []
+    found: dict[str, Labelled] = {}
+    counts: dict[str, int] = {}
+    for item in (item for file in files for item in load(file)):
+        if isinstance(item, Problem):
+            problems.append(str(item))
+        elif item.trace.run_id in found:
+            problems.append(f"{item.trace.run_id} comes again; it counts once")
+        elif limit is None or counts.get(item.subset, 0) < limit:
+            counts[item.subset] = counts.get(item.subset, 0) + 1
+            found[item.trace.run_id] = item
+    return list(found.values()), problems
+
+
 def load(file: str) -> Iterator[Labelled | Problem]:
-    """The labelled runs of a file or folder; a run without such a label is passed over."""
+    """The labelled runs of a file or folder; a record without such a label is passed over."""
     path = Path(file)
     if path.is_dir():
-        for name in sorted(path.rglob("*")):
-            if name.name.lower().endswith(datasets.SUFFIXES):
-                yield from load(str(name))
+        for inside in sorted(path.rglob("*")):
+            if inside.is_file() and inside.name.lower().endswith(datasets.SUFFIXES):
+                yield from load(str(inside))
         return
-    published = _published(path)
-    if published is not None:
-        yield published
-        return
-    for item in datasets.load(file):
+    for item in datasets.values(file):
         if isinstance(item, Problem):
             yield item
-        elif "mistake_step" in datasets.labels(item.record):
-            found = _recorded(item)
-            where = Where(file)
-            yield found or Problem(where, f"run {item.record.get('id')}: its label is no row of it")
+        elif isinstance(item.value, dict) and isinstance(item.value.get("history"), list):
+            yield from _published(item.value, item)
+        elif isinstance(item.value, dict) and isinstance(item.value.get("messages"), list):
+            if "mistake_step" in datasets.labels(item.value):
+                yield from _recorded(item.value, item)
+        else:
+            yield Problem(item.where, "is neither a record of a run nor a log of Who&When")
 
 
-def _recorded(case: datasets.Case) -> Labelled | None:
-    record, labels = case.record, datasets.labels(case.record)
-    rows = [row for row in record["messages"] if isinstance(row, dict)]
-    told = [_suffixed(row) for row in rows]
-    subset = str(record.get("raw_format") or case.set).removeprefix("whowhen_")
-    agentrx = labels.get("agentrx") or {}
-    return _labelled(
-        str(record.get("id")),
-        subset,
-        told,
-        [str(row.get("content") or "") for row in rows],
-        [row.get("index", position) for position, row in enumerate(rows)],
-        record,
-        labels,
-        (agentrx.get("root_cause_step"), agentrx.get("root_cause_agent")),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Log:
+    """A log of either kind, brought to one form."""
+
+    run_id: str
+    subset: str
+    speakers: Sequence[str]
+    texts: Sequence[str]
+    indices: Sequence[int]
+    task: object
+    labels: Mapping[str, Any]
+    about: Mapping[str, Any]
+
+
+def _recorded(record: Mapping[str, Any], item: Value) -> Iterator[Labelled | Problem]:
+    rows = [_object(row) for row in record["messages"]]
+    name = datasets.set_name(item.where.file)
+    log = _Log(
+        run_id=fields.identity(record, "id") or f"{name}#{item.where.record}",
+        subset=str(record.get("raw_format") or name).removeprefix("whowhen_"),
+        speakers=[_as_logged(row) for row in rows],
+        texts=[_text(row) for row in rows],
+        indices=_indices(rows),
+        task=record.get("task"),
+        labels=datasets.labels(record),
+        about=record,
     )
+    yield from _labelled(log, item.where)
 
 
-def _suffixed(row: Mapping[str, Any]) -> str:
+def _as_logged(row: Mapping[str, Any]) -> str:
     """The speaker as the original log has it, where the record kept it."""
-    raw = row.get("raw_role")
-    agent = str(row.get("agent") or "")
+    agent, raw = str(row.get("agent") or ""), row.get("raw_role")
     return raw if isinstance(raw, str) and normal_name(raw) == agent else agent
 
 
-def _published(path: Path) -> Labelled | None:
-    """A file of Who&When; None for any other."""
-    if path.suffix != ".json":
-        return None
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None  # the reader of records will say what is wrong
-    history = record.get("history") if isinstance(record, dict) else None
-    if not isinstance(history, list) or "mistake_step" not in record:
-        return None
-    rows = [row for row in history if isinstance(row, dict)]
+def _indices(rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The rows' own numbers; their positions where these are not rising."""
+    told = [fields.whole(row.get("index")) for row in rows]
+    known = [number for number in told if number is not None]
+    rising = all(one < then for one, then in pairwise(known))
+    return known if rising and len(known) == len(rows) else list(range(len(rows)))
+
+
+def _published(record: Mapping[str, Any], item: Value) -> Iterator[Labelled | Problem]:
+    rows = [_object(row) for row in record["history"]]
     # Generated logs have the speaker under ``name``, hand-crafted ones under ``role``.
     crafted = not any("name" in row for row in rows)
-    told = [str(row.get("role" if crafted else "name") or row.get("role") or "") for row in rows]
-    return _labelled(
-        f"{path.parent.name}/{path.stem}",
-        CRAFTED if crafted else GENERATED,
-        told,
-        [str(row.get("content") or "") for row in rows],
-        range(len(rows)),
-        {**record, "task": record.get("question")},
-        record,
-        (None, None),
+    path = Path(item.where.file)
+    many = f"#{item.where.record}" if (item.where.record or 1) > 1 else ""
+    log = _Log(
+        run_id=f"{path.parent.name}/{path.stem}{many}",
+        subset=CRAFTED if crafted else GENERATED,
+        speakers=[str((not crafted and row.get("name")) or row.get("role") or "") for row in rows],
+        texts=[_text(row) for row in rows],
+        indices=range(len(rows)),
+        task=record.get("question"),
+        labels=record,
+        about=record,
     )
+    yield from _labelled(log, item.where)
 
 
-def _labelled(
-    run_id: str,
-    subset: str,
-    speakers: Sequence[str],
-    texts: Sequence[str],
-    indices: Sequence[int],
-    about: Mapping[str, Any],
-    labels: Mapping[str, Any],
-    again: tuple[Any, Any],
-) -> Labelled | None:
-    try:
-        step = int(labels["mistake_step"])
-    except (KeyError, TypeError, ValueError):
-        return None
-    if step not in indices or not isinstance(labels.get("mistake_agent"), str):
-        return None
-    rows = tuple(
-        TraceRow(index=index, agent=normal_name(speaker), text=text)
-        for index, speaker, text in zip(indices, speakers, texts, strict=True)
-    )
-    task, expected = about.get("task"), about.get("ground_truth")
+def _labelled(log: _Log, where: Where) -> Iterator[Labelled | Problem]:
+    step, agent = index(log.labels.get("mistake_step")), log.labels.get("mistake_agent")
+    if step is None or not isinstance(agent, str) or not agent:
+        yield Problem(where, "its label names no step and agent that can be read; skipped")
+        return
+    if step not in log.indices:  # it stays: shares are of all runs
+        yield Problem(where, f"its label names row {step}, which it lacks: no answer can be right")
+    expected = log.about.get("ground_truth")
     trace = Trace(
-        run_id=run_id,
-        rows=rows,
-        framework=str(about.get("framework") or ""),
-        task=task if isinstance(task, str) else None,
+        run_id=log.run_id,
+        rows=tuple(
+            TraceRow(index=number, agent=normal_name(speaker), text=text)
+            for number, speaker, text in zip(log.indices, log.speakers, log.texts, strict=True)
+        ),
+        framework=str(log.about.get("framework") or ""),
+        task=log.task if isinstance(log.task, str) else None,
         success=False,
-        expected=str(expected) if expected not in (None, "") else None,
+        expected=None if expected in (None, "") else str(expected),
     )
-    second = (int(again[0]), str(again[1])) if isinstance(again[0], int) else None
-    return Labelled(
+    yield Labelled(
         trace=trace,
-        subset=subset,
-        speakers=tuple(speakers),
+        subset=log.subset,
+        speakers=tuple(log.speakers),
         step=step,
-        agent=labels["mistake_agent"],
-        again=second,
+        agent=agent,
+        again=_again(log.labels.get("agentrx")),
     )
+
+
+def _again(second: object) -> tuple[int, str] | None:
+    """Step and agent of AgentRx's root cause."""
+    about = _object(second)
+    step, agent = index(about.get("root_cause_step")), about.get("root_cause_agent")
+    return (step, agent) if step is not None and isinstance(agent, str) else None
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    """What is no object counts as an empty one: dropped rows would move all later numbers."""
+    return value if isinstance(value, dict) else {}
+
+
+def _text(row: Mapping[str, Any]) -> str:
+    try:
+        return fields.text(row.get("content")) or ""
+    except fields.Malformed:
+        return ""
