@@ -145,13 +145,13 @@ def test_gzip_without_any_data_is_one_problem(read, size):
         ("[]".encode("utf-16"), "is UTF-16; convert it to UTF-8 first"),
         (
             b'{"hello": 1}',
-            "holds an object with hello, which is in no format known here (text, rec",
+            "holds an object with hello, which is in no format known here (ag2-runtime, ",
         ),
         (
             b'{"id": "x", "mess',
-            "the JSON is cut off in the middle; formats known here: text, record",
+            "the JSON is cut off in the middle; formats known here: ag2-runtime, ",
         ),
-        (b"plain words\nand more\n", "not valid JSON at line 1, column 1"),
+        (b"plain words\nand more\n", "is text in no format known here (ag2-runtime, "),
         (b'{\n "id": "x",\n "messages": [\n', "the JSON is cut off in the middle; formats"),
         (b"[]", "holds a list, which is in no format known here"),
     ],
@@ -251,7 +251,7 @@ def test_missing_files_and_folders_are_problems(tmp_path):
 
 
 def test_an_unknown_format_is_an_error_of_the_caller(tmp_path):
-    with pytest.raises(ValueError, match="known: auto, text, record, openai"):
+    with pytest.raises(ValueError, match="known: auto, ag2-runtime, "):
         read_runs(tmp_path, "yaml")
 
 

@@ -15,11 +15,30 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from mastwatch.formats import fields
+from mastwatch.formats.adamast import AdaMastFormat
+from mastwatch.formats.ag2 import (
+    ChatDumpFormat,
+    PrintedChatFormat,
+    ReprStreamFormat,
+    RuntimeLogFormat,
+)
+from mastwatch.formats.agentchat import ConsoleFormat, MessagesFormat
+from mastwatch.formats.appworld import AppWorldFormat
+from mastwatch.formats.chatdev import ChatDevFormat
+from mastwatch.formats.hyperagent import HyperAgentFormat
+from mastwatch.formats.langchain import LangChainFormat
+from mastwatch.formats.ma_tot import MaTotFormat
+from mastwatch.formats.mast_data import MastDataFormat
+from mastwatch.formats.metagpt import MetaGptFormat
 from mastwatch.formats.openai_messages import OpenAIMessagesFormat
+from mastwatch.formats.openmanus import OpenManusFormat
+from mastwatch.formats.peer_review import PeerReviewFormat
 from mastwatch.formats.record import RecordFormat
 from mastwatch.formats.recorded import Format, Problem, Read, RecordedRun, Where
-from mastwatch.formats.source import Source
+from mastwatch.formats.source import MAX_SAMPLES, Source
 from mastwatch.formats.text import TextFormat
+from mastwatch.formats.traced import LangfuseFormat, LangSmithFormat, OtlpFormat
+from mastwatch.formats.whowhen import WhoAndWhenFormat
 
 __all__ = [
     "FORMATS",
@@ -33,9 +52,6 @@ __all__ = [
     "sniff",
 ]
 
-FORMATS: tuple[Format, ...] = (TextFormat(), RecordFormat(), OpenAIMessagesFormat())
-"""In the order they are tried: the more particular first. Text looks at the head of a source alone;
-those that look at its values leave no lines to read."""
 _KEYS_SHOWN = 5
 _KEY_LENGTH = 40
 _MAX_IDS = 100_000  # run ids remembered to notice one that comes again
@@ -48,7 +64,43 @@ def format_names() -> tuple[str, ...]:
 
 def sniff(source: Source) -> Format | None:
     """The format a source is in; None when it is none of ours. Nothing is consumed."""
-    return next((known for known in FORMATS if known.sniff(source)), None)
+    # By its first value if that tells: the second run of a live source may be long in coming.
+    for source.sampled in (1, MAX_SAMPLES):
+        found = next((known for known in FORMATS if known.sniff(source)), None)
+        if found is not None:
+            return found
+    return None
+
+
+_TEXTS: tuple[Format, ...] = (
+    RuntimeLogFormat(),
+    ReprStreamFormat(),
+    PrintedChatFormat(),
+    ChatDevFormat(),
+    AppWorldFormat(),
+    ConsoleFormat(),
+    OpenManusFormat(),
+    MetaGptFormat(),
+    HyperAgentFormat(),
+)
+_VALUES: tuple[Format, ...] = (
+    OtlpFormat(),
+    LangSmithFormat(),
+    LangfuseFormat(),
+    MastDataFormat(sniff),
+    AdaMastFormat(sniff),
+    WhoAndWhenFormat(),
+    MaTotFormat(),
+    PeerReviewFormat(),
+    ChatDumpFormat(),
+    MessagesFormat(),
+    RecordFormat(),
+    LangChainFormat(),
+    OpenAIMessagesFormat(),
+)
+FORMATS: tuple[Format, ...] = (*_TEXTS, TextFormat(), *_VALUES)
+"""In the order they are tried: the more particular first. Those of texts look at the head of a
+source alone; those that look at its values leave no lines to read."""
 
 
 def read_runs(
@@ -81,16 +133,23 @@ def _from_path(path: str, format: str) -> Iterator[Read]:
         yield Problem(Where(path), f"cannot be opened ({error.strerror})")
         return
     with stream:
-        yield from _from_stream(stream, format, path)
+        yield from _from_stream(stream, format, path, path)
 
 
-def _from_stream(stream: BinaryIO, format: str, name: str) -> Iterator[Read]:
-    source = Source(stream, str(name))
+def _from_stream(
+    stream: BinaryIO, format: str, name: str, path: str | None = None
+) -> Iterator[Read]:
+    source = Source(stream, str(name), path)
     if source.problem is not None:
         yield source.problem
         return
     reader = sniff(source) if format == "auto" else _by_name(format)
-    if reader is None:
+    if source.database is not None and not isinstance(reader, RuntimeLogFormat):
+        text = "is an SQLite database, but not one that AG2's runtime logging wrote"
+        if reader is not None:
+            text = f"is an SQLite database, not a log in the format {reader.name}"
+        yield Problem(Where(source.name), text)
+    elif reader is None:
         yield from _unknown(source)
     else:
         yield from _with_repeats(reader.read(source))
@@ -109,6 +168,8 @@ def _unknown(source: Source) -> Iterator[Problem]:
     problem = next((item for item in source.values() if isinstance(item, Problem)), None)
     if problem is None:
         yield Problem(Where(source.name), "holds no JSON value, only blank lines")
+    elif source.head.lstrip()[:1] not in ("{", "["):
+        yield Problem(Where(source.name), f"is text in no format known here ({names})")
     else:
         why = problem.text.removesuffix("; skipped")
         yield Problem(problem.where, f"{why}; formats known here: {names}")

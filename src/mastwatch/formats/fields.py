@@ -104,7 +104,7 @@ def arguments(value: object) -> object:
     """
     if isinstance(value, str):
         try:
-            parsed = json.loads(value) if value.lstrip()[:1] in ("{", "[") else value
+            parsed = scrubbed(json.loads(value)) if value.lstrip()[:1] in ("{", "[") else value
         except (ValueError, RecursionError):
             return value
         return value if _too_deep(parsed) else parsed
@@ -143,3 +143,19 @@ def moment(value: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     return seconds if math.isfinite(seconds) else None
+
+
+def scrubbed(value: object) -> object:
+    """A value of JSON with all its texts scrubbed."""
+    if isinstance(value, str):
+        return value if value.isascii() else scrub(value)
+    if isinstance(value, list):
+        return [scrubbed(item) for item in value]
+    if isinstance(value, dict):
+        return {scrubbed(key): scrubbed(item) for key, item in value.items()}
+    return value
+
+
+def scrub(text: str) -> str:
+    """Text without halves of surrogate pairs, which no later encoding or hashing would survive."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

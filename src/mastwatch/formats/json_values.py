@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from mastwatch.formats import fields
 from mastwatch.formats.lines import MAX_RECORD_BYTES, Line, Lines
 from mastwatch.formats.recorded import Problem, Where
 
@@ -39,7 +40,7 @@ def _json_lines(lines: Lines, name: str) -> Iterator[Value | Problem]:
             yield line
         elif line.text.strip():
             record += 1
-            yield _parse(line.text, Where(name, line.number, record))
+            yield parse(line.text, Where(name, line.number, record))
 
 
 def _document(lines: Lines, name: str) -> Iterator[Value | Problem]:
@@ -56,14 +57,20 @@ def _document(lines: Lines, name: str) -> Iterator[Value | Problem]:
             text = f"one JSON document of more than {limit} MiB; write one run per line (JSONL)"
             yield Problem(Where(name), text)
             return
-    parsed = _parse("\n".join(line.text for line in kept), Where(name, None, 1))
-    if isinstance(parsed, Problem) and any(_is_run_line(line.text) for line in kept):
-        # A JSONL file whose first lines are broken looks like a broken document.
-        yield from _json_lines(iter(kept), name)
-    elif isinstance(parsed, Problem):
-        yield replace(parsed, where=Where(name))
-    else:
+    numbers = [line.number for line in kept]
+    text = "\n".join(line.text for line in kept)
+    kept.clear()  # a document need not be in memory twice while it is parsed
+    parsed = parse(text, Where(name, None, 1))
+    if not isinstance(parsed, Problem):
+        del text
         yield parsed
+        return
+    texts = text.split("\n")
+    if any(map(_is_run_line, texts)):
+        # A JSONL file whose first lines are broken looks like a broken document.
+        yield from _json_lines(map(Line, numbers, texts), name)
+    else:
+        yield replace(parsed, where=Where(name))
 
 
 def each_run(item: Value) -> Iterator[Value]:
@@ -114,12 +121,15 @@ def _is_run_line(text: str) -> bool:
         return False
 
 
-def _parse(text: str, where: Where) -> Value | Problem:
+def parse(text: str, where: Where) -> Value | Problem:
+    """Parse one value; what is wrong with it is a problem."""
     try:
         value = json.loads(text)
-        return Value(_scrub(value) if _LONE_SURROGATE.search(text) else value, where)
+        return Value(fields.scrubbed(value) if _LONE_SURROGATE.search(text) else value, where)
     except json.JSONDecodeError as error:
-        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+        in_escape = error.msg.startswith("Invalid \\u") and '"' not in text[error.pos :]
+        in_string = in_escape or error.msg.startswith("Unterminated string")
+        if in_string or error.pos >= len(text.rstrip()):
             return Problem(where, "the JSON is cut off in the middle; skipped")
         column = "" if where.line else f"line {error.lineno}, "
         place = f"{column}column {error.colno}"
@@ -128,14 +138,3 @@ def _parse(text: str, where: Where) -> Value | Problem:
         return Problem(where, "JSON nested too deeply; skipped")
     except ValueError as error:  # an integer of thousands of digits
         return Problem(where, f"JSON that Python cannot hold ({error}); skipped")
-
-
-def _scrub(value: object) -> object:
-    """Replace halves of surrogate pairs, which no later encoding or hashing would survive."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_scrub(item) for item in value]
-    if isinstance(value, dict):
-        return {_scrub(key): _scrub(item) for key, item in value.items()}
-    return value

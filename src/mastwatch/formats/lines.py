@@ -16,7 +16,8 @@ MAX_RECORD_BYTES = 256 * 1024 * 1024
 """A longer line (or one-document file) is skipped with a Problem."""
 BOM = b"\xef\xbb\xbf"
 READ_ERRORS = (OSError, EOFError, zlib.error)
-_HEAD_BYTES = 64 * 1024
+HEAD_BYTES = 64 * 1024
+"""The beginning of an input, by which its format is told."""
 
 _ARCHIVES = {
     b"PK\x03\x04": "a zip archive",
@@ -53,6 +54,7 @@ def read_lines(stream: BinaryIO, name: str) -> Lines:
         if not raw:
             return
         line, fault = _decode(raw.removeprefix(BOM) if number == 1 else raw, number)
+        del raw  # a line may be long
         if fault and not told:
             told = True
             yield Problem(where, fault)
@@ -63,7 +65,7 @@ def _read_line(stream: BinaryIO) -> tuple[bytes, bool]:
     raw = stream.readline(MAX_RECORD_BYTES + 1)
     too_long = len(raw) > MAX_RECORD_BYTES
     while too_long and raw and not raw.endswith(b"\n"):
-        raw = stream.readline(_HEAD_BYTES)
+        raw = stream.readline(HEAD_BYTES)
     return raw, too_long
 
 
@@ -101,15 +103,26 @@ def _some(stream: BinaryIO, size: int) -> bytes:
     return bytes(read1(size) if read1 is not None else stream.read(size))
 
 
+def _head(stream: BinaryIO) -> bytes:
+    """The first bytes; of an array as many as are looked at, for it is not read live anyway."""
+    head = _some(stream, HEAD_BYTES)
+    while head.removeprefix(BOM).lstrip()[:1] == b"[" and len(head) < HEAD_BYTES:
+        more = _some(stream, HEAD_BYTES - len(head))
+        if not more:
+            break
+        head += more
+    return head
+
+
 def unpack(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
     """The first bytes and the whole stream, unzipped if it is gzip; the given one stays open."""
-    head = _some(stream, _HEAD_BYTES)
-    plain = io.BufferedReader(_Prefixed(head, stream), _HEAD_BYTES)
+    head = _head(stream)
+    plain = io.BufferedReader(_Prefixed(head, stream), HEAD_BYTES)
     if not head.startswith(b"\x1f\x8b"):
         return head, plain
     unzipped: BinaryIO = gzip.GzipFile(fileobj=plain)  # type: ignore[assignment]
-    head = _some(unzipped, _HEAD_BYTES)
-    return head, io.BufferedReader(_Prefixed(head, unzipped), _HEAD_BYTES)
+    head = _head(unzipped)
+    return head, io.BufferedReader(_Prefixed(head, unzipped), HEAD_BYTES)
 
 
 def unreadable(head: bytes) -> str:

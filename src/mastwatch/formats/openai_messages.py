@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 
 from mastwatch.events import MessageKind, Role
 from mastwatch.formats import fields
+from mastwatch.formats.assembly import recorded_run
 from mastwatch.formats.calls import tool_calls
 from mastwatch.formats.json_values import Value, each_run
-from mastwatch.formats.recorded import Problem, Read, RecordedRun, Where
-from mastwatch.formats.rows import RowProblems, all_broken, position_id, read_rows, record_id
+from mastwatch.formats.recorded import Problem, Read, Where
+from mastwatch.formats.rows import RowProblems, position_id, read_rows, record_id
 from mastwatch.formats.source import Source
-from mastwatch.formats.transcript import PERSONS, Header, Row, events
+from mastwatch.formats.transcript import PERSONS, Header, Row
 
 _LIST_KEYS = ("messages", "traj")
 _ROLES: dict[str, Role] = {
@@ -80,19 +81,8 @@ def _read(run: Value, format_name: str) -> Iterator[Read]:
         task=next((row.text for row in rows if row and row.index == task_row), None),
         rows=len(messages),
     )
-    broken = all_broken(rows, problems)
-    yield from problems.found()
-    if broken:
-        return
-    yield RecordedRun(
-        id=header.run_id,
-        where=where,
-        format=format_name,
-        framework=header.framework,
-        events=tuple(events(header, rows)),
-        messages=len(messages),
-        extra={key: value for key, value in record.items() if key not in _LIST_KEYS},
-    )
+    extra = {key: value for key, value in record.items() if key not in _LIST_KEYS}
+    yield from recorded_run(where, format_name, header, rows, problems, extra=extra)
 
 
 def _task_row(messages: list[object]) -> int:

@@ -70,13 +70,16 @@ class TextFormat:
 
     def read(self, source: Source) -> Iterator[Read]:
         """Read the whole text as one run."""
-        lines: list[Line] = []
-        for item in source.lines():
-            if isinstance(item, Problem):
-                yield item
-            else:
-                lines.append(item)
-        yield from _read(_paragraphs(lines), Where(source.name, None, 1))
+        problems: list[Problem] = []
+        yield from _read(_paragraphs(_lines(source, problems)), problems, source.name)
+
+
+def _lines(source: Source, problems: list[Problem]) -> Iterator[Line]:
+    for item in source.lines():
+        if isinstance(item, Problem):
+            problems.append(item)
+        else:
+            yield item
 
 
 def speaker(text: str) -> tuple[str, str]:
@@ -101,53 +104,61 @@ def _is_name(words: str) -> bool:
     return not others or not any(word[0].islower() for word in (first, *others))
 
 
-def _paragraphs(lines: Iterable[Line]) -> list[tuple[int, str]]:
+def _paragraphs(lines: Iterable[Line]) -> Iterator[tuple[int, str]]:
     """Paragraphs with the line they begin at; the lines, where there is but one paragraph."""
-    blocks: list[list[Line]] = []
-    within = False
+    first = True
+    block: list[Line] = []
+    ended = False
     for line in lines:
         if not line.text.strip():
-            within = False
-        elif within:
-            blocks[-1].append(line)
-        else:
-            blocks.append([line])
-            within = True
-    if len(blocks) == 1:
-        blocks = [[line] for line in blocks[0]]
-    return [(block[0].number, "\n".join(line.text for line in block)) for block in blocks]
+            ended = bool(block)
+            continue
+        if ended:
+            yield block[0].number, "\n".join(each.text for each in block)
+            first, ended, block = False, False, []
+        block.append(line)
+    if first:
+        yield from ((line.number, line.text) for line in block)
+    elif block:
+        yield block[0].number, "\n".join(each.text for each in block)
 
 
-def _read(paragraphs: list[tuple[int, str]], where: Where) -> Iterator[Read]:
-    messages = _messages(paragraphs)
+def _read(
+    paragraphs: Iterator[tuple[int, str]], problems: list[Problem], file: str
+) -> Iterator[Read]:
+    messages, cut = _messages(paragraphs)
+    yield from problems
     if not messages:
-        yield Problem(where, "holds no text, only blank lines")
+        yield Problem(Where(file, None, 1), "holds no text, only blank lines")
         return
-    if len(messages) > MAX_MESSAGES:
-        cut = messages[MAX_MESSAGES]
+    if cut:
         text = f"more than {MAX_MESSAGES:,} messages; the rest is left out"
-        yield Problem(Where(where.file, cut.line), text)
-        messages = messages[:MAX_MESSAGES]
+        yield Problem(Where(file, cut), text)
     first = messages[0]
     if all(not message.speaker for message in messages):
         text = f"no paragraph begins with 'Name:'; all is read as said by {_UNNAMED!r}"
-        yield Problem(Where(where.file, first.line), text)
-        messages = [_Message(at, _UNNAMED, [text]) for at, text in paragraphs[:MAX_MESSAGES]]
+        yield Problem(Where(file, first.line), text)
+        messages = [
+            _Message(first.line, _UNNAMED, [text]) for text in first.paragraphs[:MAX_MESSAGES]
+        ]
     elif not first.speaker:
         text = "what stands before the first 'Name:' is read as the task"
-        yield Problem(Where(where.file, first.line), text)
-    yield _run(messages, where)
+        yield Problem(Where(file, first.line), text)
+    yield _run(messages, Where(file, None, 1))
 
 
-def _messages(paragraphs: list[tuple[int, str]]) -> list[_Message]:
+def _messages(paragraphs: Iterator[tuple[int, str]]) -> tuple[list[_Message], int]:
+    """The messages, and the line at which there were too many; no more is read then."""
     messages: list[_Message] = []
     for line, paragraph in paragraphs:
         name, text = speaker(paragraph)
-        if name or not messages:
+        if messages and not name:
+            messages[-1].paragraphs.append(text)
+        elif len(messages) < MAX_MESSAGES:
             messages.append(_Message(line, name, [text]))
         else:
-            messages[-1].paragraphs.append(text)
-    return messages
+            return messages, line
+    return messages, 0
 
 
 def _run(messages: list[_Message], where: Where) -> RecordedRun:

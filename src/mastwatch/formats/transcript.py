@@ -35,16 +35,12 @@ class Row:
     Attributes:
         index: Its number, as findings give it.
         agent: Who stands in the log: the speaker, or for a tool result whoever returned it.
-        role: As in the log.
-        text: Content; None when the log withholds it.
-        kind: What sort of utterance it is.
-        recipients: To whom.
+        role, text: As in the log; None for content it withholds.
+        kind, recipients: What sort of utterance it is, and to whom.
         calls: Tools it asks for; ``call_id`` set where the log has ids.
-        tool: For a tool result: the tool's name, or empty.
-        call_id: For a tool result: the call it answers.
-        error: For a tool result: what the log says went wrong.
-        at: Unix seconds.
-        id: The log's own id of the row.
+        tool, call_id, error: For a tool result: the tool's name, or empty; the call it answers;
+            what the log says went wrong.
+        at, id: Unix seconds, and the log's own id of the row.
         branch: Conversation inside the run.
     """
 
@@ -65,18 +61,31 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What is known of the run as a whole."""
+    """What is known of the run as a whole.
+
+    Attributes:
+        run_id, name, framework: Of the run, of its workflow, of what made the log.
+        task: What the run was asked to do.
+        prompts: System prompt by agent.
+        contract, rows: How it is meant to stop, and the length of its transcript.
+        ended, reason: How it ended where the log says so, and in its own words.
+    """
 
     run_id: str
     name: str = ""
     framework: str = ""
     task: str | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)
     contract: Contract = field(default_factory=Contract)
     rows: int = 0
+    ended: Outcome | None = None
+    reason: str = ""
 
     @property
     def outcome(self) -> Outcome:
         """How the run ended, as far as a list of messages can tell."""
+        if self.ended is not None:
+            return self.ended
         cap = self.contract.max_messages
         return "limit" if cap is not None and self.rows >= cap else "unknown"
 
@@ -134,6 +143,7 @@ def _started(header: Header, branch: str, at: float | None) -> RunStarted:
         name=header.name,
         framework=header.framework,
         task=header.task,
+        prompts={} if branch else header.prompts,
         contract=header.contract,
     )
 
@@ -143,7 +153,9 @@ def _finished(header: Header, branches: Mapping[str, _Branch]) -> Iterator[RunFi
         yield RunFinished(run_id=header.run_id, at=branch.at, branch=name, index=branch.last)
     at = max((b.at for b in branches.values() if b.at is not None), default=None)
     last = max([header.rows - 1, *(b.last for b in branches.values())])
-    yield RunFinished(run_id=header.run_id, at=at, index=last, outcome=header.outcome)
+    yield RunFinished(
+        run_id=header.run_id, at=at, index=last, outcome=header.outcome, reason=header.reason
+    )
 
 
 def _sent(run_id: str, row: Row, branch: _Branch, ids: _Ids) -> MessageSent:
