@@ -6,8 +6,13 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from mastwatch.attribution import all_at_once, binary_search, propose_verify, step_by_step
 from mastwatch.attribution.case import Case, Found
+from mastwatch.attribution.methods import (
+    all_at_once,
+    binary_search,
+    propose_verify,
+    step_by_step,
+)
 from mastwatch.attribution.prompt import PROMPT_VERSION
 from mastwatch.judge.access import ModelAccess
 from mastwatch.judge.answers import total
