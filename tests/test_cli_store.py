@@ -11,7 +11,7 @@ import pytest
 from mastwatch.cli import main
 from mastwatch.events import ToolRequest
 from mastwatch.findings import Finding, Severity
-from mastwatch.store import Evidence, Report, Trace, TraceRow, Verdict
+from mastwatch.store import Attribution, Evidence, Report, RunFilter, Trace, TraceRow, Verdict
 from mastwatch.store.sqlite import SqliteStore
 
 DAY = 86_400.0
@@ -173,3 +173,42 @@ def test_a_date_that_is_none_is_said(store, capsys) -> None:
     status, _, err = run(capsys, "list", "--since", "yesterday")
     assert status == 2
     assert "'yesterday' is no date; write 2026-11-30" in err
+
+
+# What attribution said of a run.
+
+DECIDED = Attribution(
+    run_id="a", method="all_at_once", result="attributed", step=0, agent="Planner",
+    reason="It looks in the wrong\x1b[2J place.", counterfactual="Ask first.",
+)  # fmt: skip
+
+
+def test_list_tells_and_asks_for_attributed_runs(store, capsys, monkeypatch) -> None:
+    store.put(DECIDED)
+    found = {entry["run"]: entry["attributed"] for entry in lines(capsys, "list")}
+    assert found == {"a": True, "b": False}
+    assert [entry["run"] for entry in lines(capsys, "list", "--attributed")] == ["a"]
+    assert [entry["run"] for entry in lines(capsys, "list", "--unattributed")] == ["b"]
+    assert list(store.runs(RunFilter(attributed=True, judged=False))) == []
+    terminal(monkeypatch)
+    assert "judged  attributed" in run(capsys, "list")[1]
+
+
+def test_show_tells_the_attribution(store, capsys, monkeypatch) -> None:
+    assert lines(capsys, "show", "a")[0]["attribution"] is None
+    store.put(DECIDED)
+    [shown] = lines(capsys, "show", "a")
+    assert shown["attribution"].items() >= {"step": 0, "agent": "Planner"}.items()
+    terminal(monkeypatch)
+    text = run(capsys, "show", "a")[1]
+    assert "attribution: decided: #0 Planner" in text
+    assert "instead: Ask first." in text
+    assert "\x1b" not in text
+
+
+def test_delete_forgets_the_attribution_too(store, capsys, path) -> None:
+    store.put(DECIDED)
+    assert lines(capsys, "delete", "--run", "a") == [{"deleted": 1}]
+    assert store.attribution("a") is None
+    store.close()
+    assert b"Ask first." not in path.read_bytes()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mastwatch.sinks.recorder import Recorder, Wanted
     from mastwatch.spans.content import ContentPolicy
     from mastwatch.spans.evaluation import EvaluationLog
-    from mastwatch.store import Trace
+    from mastwatch.store import Store, Trace
     from mastwatch.watch import Watch
 
 _log = logging.getLogger("mastwatch")
@@ -78,7 +78,7 @@ class Judging:
                     at_once=how.concurrency,
                 )
             )
-        recorder.wants = _Wants(how, self._thread)
+        recorder.wants = _Wants(how, store, self._thread)
 
     def close(self, timeout: float) -> bool:
         """Stop; what is not judged stays in the store. Returns whether the thread has ended."""
@@ -104,10 +104,14 @@ class Judging:
 
 
 class _Wants:
-    """Tells the recorder which runs are to be judged, and the thread that there is one."""
+    """Tells the recorder which runs are to be judged, and the thread that there is one.
 
-    def __init__(self, settings: JudgeSettings, thread: WorkerThread | None) -> None:
+    A run that was judged before its host said that it failed is to be attributed.
+    """
+
+    def __init__(self, settings: JudgeSettings, store: Store, thread: WorkerThread | None) -> None:
         self._settings = settings
+        self._store = store
         self._thread = thread
 
     def __call__(self, trace: Trace) -> Wanted:
@@ -117,4 +121,11 @@ class _Wants:
         why = trigger(trace, self._settings)
         if self._thread is not None:
             self._thread.wake()
+        if self._late(trace):
+            return Wanted("attribute", "outcome")
         return Wanted("judge", why) if why is not None else Wanted()
+
+    def _late(self, trace: Trace) -> bool:
+        if trace.success is not False or not self._settings.attribution.enabled:
+            return False
+        return self._store.report(trace.run_id) is not None

@@ -125,9 +125,12 @@ JUDGE_TASK_COMPLETED = _counter(
 )
 JUDGE_SECONDS = _histogram("judge_seconds", "Judging a run")
 JUDGE_TOKENS = _counter("judge_tokens", "Tokens the judge took", "type")
-JUDGE_COST = _counter("judge_cost_usd", "What the judge cost, where prices are given")
+JUDGE_COST = _counter(
+    "judge_cost_usd", "What the judge and attribution cost, where prices are given"
+)
 JUDGE_QUEUE_DEPTH = _gauge(
-    "judge_queue_depth", "Runs of the whole store that wait for the judge or are being judged"
+    "judge_queue_depth",
+    "Jobs of the whole store, to judge or attribute a run, that wait or are being done",
 )
 JUDGE_NOT_EVALUATED = _counter(
     "judge_not_evaluated", "Verdicts that could not be reached", "reason"
@@ -136,6 +139,14 @@ JUDGE_EVIDENCE = _counter("judge_evidence", "Quotes, checked against the run", "
 JUDGE_AGREEMENT = _gauge(
     "judge_agreement_kappa", "Agreement with people, from the calibration in use", "mode"
 )
+
+# Attribution.
+ATTRIBUTIONS = _counter(
+    "attributions", "Failed runs asked for the step that decided them",
+    "method", "framework", "agent", "result",
+)
+ATTRIBUTION_SECONDS = _histogram("attribution_seconds", "Attributing a run", "method")
+ATTRIBUTION_TOKENS = _counter("attribution_tokens", "Tokens that attribution took", "type")
 # fmt: on
 
 METRICS: tuple[Metric, ...] = tuple(m for m in globals().copy().values() if isinstance(m, Metric))

@@ -10,8 +10,8 @@ import pytest
 from mastwatch.events import ToolRequest
 from mastwatch.reports import case, run_page, summarise, summary_page
 from mastwatch.store import Evidence, TraceRow
-from reports.hostile import hostile_report, hostile_trace
-from reports.sample import sample_cases, sample_report, sample_trace
+from reports.hostile import hostile_attribution, hostile_report, hostile_trace
+from reports.sample import sample_attribution, sample_cases, sample_report, sample_trace
 
 pytestmark = pytest.mark.services
 
@@ -60,6 +60,8 @@ def pages(tmp_path_factory):
     texts = {
         "run": run_page(sample_trace(), sample_report()),
         "hostile": run_page(hostile_trace(), hostile_report()),
+        "attributed": run_page(sample_trace(), sample_report(), sample_attribution()),
+        "hostile attribution": run_page(hostile_trace(), hostile_report(), hostile_attribution()),
         "summary": summary_page(summarise(sample_cases(60))),
         "hostile summary": summary_page(summarise([case(hostile_trace(), hostile_report())])),
     }
@@ -74,7 +76,10 @@ def lit(browser) -> str:
     )
 
 
-@pytest.mark.parametrize("name", ["run", "hostile", "summary", "hostile summary"])
+ALL = ["run", "hostile", "attributed", "hostile attribution", "summary", "hostile summary"]
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_pages_load_nothing_and_complain_of_nothing(browser, pages, name) -> None:
     browser.open(pages[name])
     assert browser.complaints == []
@@ -91,6 +96,23 @@ def test_a_click_on_a_quote_shows_and_marks_the_words(browser, pages) -> None:
     assert browser.evaluate("document.querySelector('a.chosen').hash") == f"#{MARK}"
     # The verdict stays in view beside it.
     assert browser.evaluate("document.querySelector('a.chosen').getBoundingClientRect().top") > 0
+    assert browser.complaints == []
+
+
+def test_a_click_leads_from_the_attribution_to_its_row_and_back(browser, pages) -> None:
+    browser.open(pages["attributed"])
+    browser.click("#the-step a.step")
+    assert browser.evaluate("document.querySelector('li.here').id") == "m11"
+    assert browser.evaluate(f"{SEEN}('m11')")
+    assert "Instead:" in browser.evaluate("document.querySelector('.decided').textContent")
+    browser.click(".decided a")
+    assert browser.evaluate("location.hash") == "#the-step"
+    assert browser.evaluate(f"{SEEN}('the-step')")
+    browser.click("a.quote[href='#q-the-step-2']")
+    assert lit(browser) == "no reading since 4 May"
+    browser.evaluate("document.querySelector('a.tag.weighed').click()")
+    browser.settle()
+    assert browser.evaluate("document.getElementById('w-12').closest('details').open")
     assert browser.complaints == []
 
 
@@ -139,9 +161,10 @@ def test_the_timeline_leads_to_findings_and_evidence(browser, pages) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_what_is_planted_in_a_run_is_inert(browser, pages, scripts) -> None:
+@pytest.mark.parametrize("name", ["hostile", "hostile attribution"])
+def test_what_is_planted_in_a_run_is_inert(browser, pages, name, scripts) -> None:
     browser.scripts(on=scripts)
-    browser.open(pages["hostile"])
+    browser.open(pages[name])
     assert browser.evaluate("window.owned") is None
     inside = "document.querySelectorAll('img, iframe, base, link, form, object, embed').length"
     assert browser.evaluate(inside) == 0
@@ -152,7 +175,7 @@ def test_what_is_planted_in_a_run_is_inert(browser, pages, scripts) -> None:
     browser.evaluate("[...document.links].filter((_, i) => i % 9 === 0).forEach(l => l.click())")
     browser.settle()
     assert browser.evaluate("window.owned") is None
-    assert browser.requests == [pages["hostile"].as_uri()]
+    assert browser.requests == [pages[name].as_uri()]
     assert browser.complaints == []
 
 
@@ -167,7 +190,7 @@ def test_the_policy_stops_what_escaping_did_not(browser, pages, tmp_path) -> Non
 
 
 @pytest.mark.parametrize("width", [390, 768, 1280])
-@pytest.mark.parametrize("name", ["run", "hostile", "summary", "hostile summary"])
+@pytest.mark.parametrize("name", ALL)
 def test_no_page_scrolls_sideways(browser, pages, name, width) -> None:
     browser.screen(width, 844)
     browser.open(pages[name])
@@ -176,10 +199,10 @@ def test_no_page_scrolls_sideways(browser, pages, name, width) -> None:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["run", "summary"])
+@pytest.mark.parametrize("name", ["run", "attributed", "summary"])
 def test_text_has_contrast(browser, pages, name, dark) -> None:
     browser.screen(1280, 900, dark=dark)
-    browser.open(pages[name], f"#{MARK}" if name == "run" else "")
+    browser.open(pages[name], f"#{MARK}" if name != "summary" else "")
     browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (ground == "rgb(21, 23, 27)") == dark

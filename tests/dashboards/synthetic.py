@@ -14,6 +14,7 @@ from mastwatch import metric_names as names
 from mastwatch import taxonomy
 from mastwatch.events import OUTCOMES
 from mastwatch.metric_names import METRICS, Metric
+from mastwatch.panels.check import JUDGE
 
 MODES = [mode.code for mode in taxonomy.MODES]
 LIVE = ["FM-1.3", "FM-1.4", "FM-1.5", "FM-2.1", "FM-2.4", "FM-2.5", "FM-2.6", "FM-3.1", "FM-3.2"]
@@ -35,6 +36,7 @@ VALUES: dict[str, list[str]] = {
     "success": ["true", "false"],
     "action": ["webhook", "halt", "nudge"],
     "result": ["done", "dry_run"],
+    "method": ["propose_verify", "all_at_once"],
     "version": ["0.1.0"],
     "taxonomy_version": [taxonomy.TAXONOMY_VERSION],
 }
@@ -47,6 +49,7 @@ BY_METRIC: dict[tuple[str, str], list[str]] = {
     (names.JUDGE_EVIDENCE.name, "status"): ["verified", "repaired", "rejected"],
     (names.JUDGE_AGREEMENT.name, "mode"): MODES[:6],
     (names.EVENTS_DROPPED.name, "reason"): ["events"],
+    (names.ATTRIBUTIONS.name, "result"): ["attributed", "unverified", "none", "not_evaluated"],
     (names.TOKENS_AFTER_FINDING.name, "mode"): SURE,
 }
 PER_SECOND = {
@@ -68,16 +71,20 @@ PER_SECOND = {
     names.DUPLICATE_EVENTS.name: 0.0005,
     names.EVENTS_DROPPED.name: 0.0,
     names.INTERNAL_ERRORS.name: 0.0001,
+    names.ATTRIBUTIONS.name: 0.0004,
+    names.ATTRIBUTION_TOKENS.name: 40.0,
 }
 RARE = {"error": 0.06, "paused": 0.2, "abandoned": 0.1, "cancelled": 0.1, "unknown": 0.1,
         "limit": 0.25, "present": 0.08, "not_evaluated": 0.05, "unsure": 0.15, "alert": 0.4,
         "suspect": 1.6, "no": 0.4, "unclear": 0.15, "rejected": 0.1, "output": 0.2,
-        "repaired": 0.2, "false": 0.3}  # fmt: skip
+        "repaired": 0.2, "false": 0.3, "unverified": 0.3, "none": 0.15, "Coder": 2.0,
+        "all_at_once": 0.2}  # fmt: skip
 BUCKETS = {
     names.RUN_DURATION.name: (5, 30, 60, 120, 300, 600, 1800),
     names.RUN_MESSAGES.name: (5, 10, 20, 40, 80, 160),
     names.DETECTOR_SECONDS.name: (1e-6, 1e-5, 5e-5, 1e-4, 1e-3),
     names.JUDGE_SECONDS.name: (1, 5, 10, 20, 40, 80),
+    names.ATTRIBUTION_SECONDS.name: (1, 5, 10, 20, 40, 80),
 }
 CALLS = (0.01, 0.04, 0.16, 0.64, 2.56, 10.24, 40.96)
 GAUGES = {
@@ -110,7 +117,7 @@ def _family(metric: Metric, times: range) -> Iterator[str]:
         BY_METRIC.get((metric.name, label)) or VALUES.get(label) or _other(label)
         for label in (*metric.labels, *extra)
     ]
-    job = "judge" if metric.name.startswith("mastwatch_judge") else "agents"
+    job = "judge" if metric.name.startswith(JUDGE) else "agents"
     for values in product(*choices):
         labels = dict(zip((*metric.labels, *extra), values, strict=True))
         if "category" in labels:

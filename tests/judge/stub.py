@@ -77,7 +77,7 @@ def trace(number: int = 1, **fields: Any) -> Trace:
     who = ("Chair", "Clerk", "Chair", "Clerk", "Clerk")
     rows = tuple(TraceRow(index=i, agent=who[i], text=text) for i, text in enumerate(said))
     about = {"run_id": f"run-{number}", "task": f"Task {number}", "framework": "autogen"}
-    return Trace(rows=rows, outcome="error", **{**about, **fields})
+    return Trace(rows=rows, **{**about, "outcome": "error", **fields})
 
 
 def judge(

@@ -28,6 +28,8 @@ FAST = {"profile": "fast"}
 
 
 def model(messages: list[dict[str, str]], schema: Any) -> dict[str, Any]:
+    if "modes" not in schema["properties"]:  # a question of attribution: it blames nobody
+        return {"candidates": []}
     none = {"verdict": "absent", "confidence": 0.9, "evidence": [], "why": "looked"}
     found: dict[str, Any] = dict.fromkeys(schema["properties"]["modes"]["required"], none)
     quotes = [{"msg": 1, "quote": LOOP}, {"msg": 3, "quote": LOOP}]
@@ -114,6 +116,58 @@ def test_an_outcome_that_comes_late_has_the_run_judged(path) -> None:
         store = SqliteStore(path)
         until(lambda: store.report(run_id))
     assert store.report(run_id).trigger == "outcome"
+
+
+def blaming(messages: list[dict[str, str]], schema: Any) -> dict[str, Any]:
+    """Blames #3 for a failed run, and finds that the run did its task."""
+    if "modes" in schema["properties"]:
+        return {**model(messages, schema), "task_completed": "yes"}
+    return {"step": 3, "agent": "", "reason": "It searches again.", "confidence": 0.9}
+
+
+ONCE = {**FAST, "attribution": "all_at_once"}
+
+
+def test_a_failed_run_is_attributed_after_it_was_judged(path, spans) -> None:
+    with watched(path, blaming, judge_options=ONCE) as handle:
+        run_id = run()
+        store = SqliteStore(path)
+        until(lambda: store.attribution(run_id))
+        registry = handle._metrics._prometheus.registry
+        labels = {
+            "method": "all_at_once", "framework": "custom", "agent": "Clerk",
+            "result": "attributed",
+        }  # fmt: skip
+        until(lambda: registry.get_sample_value("mastwatch_attributions_total", labels))
+    found = store.attribution(run_id)
+    assert (found.step, found.agent, found.trigger) == (3, "Clerk", "outcome")
+    assert found.modes == ("step_repetition",)
+    names = {span.name for span in spans.get_finished_spans()}
+    assert names == {"invoke_workflow harbour", "agent_message Chair", "agent_message Clerk"}
+
+
+def test_an_outcome_that_comes_after_the_judge_has_the_run_attributed(path) -> None:
+    with watched(path, blaming, judge_options={**ONCE, "sample": 1.0}):
+        run_id = run(success=None)
+        store = SqliteStore(path)
+        until(lambda: store.report(run_id))
+        assert store.attribution(run_id) is None
+        mastwatch.outcome(success=False, run_id=run_id)
+        until(lambda: store.attribution(run_id))
+        mastwatch.outcome(success=False, run_id=run_id)  # said again
+    assert store.attribution(run_id).trigger == "outcome"
+    assert store.queue("attribute") == {"waiting": 0, "running": 0, "done": 1}
+
+
+def test_attribution_can_be_switched_off(path) -> None:
+    with watched(path, blaming, judge_options={**FAST, "attribution": "off"}) as handle:
+        run_id = run()
+        store = SqliteStore(path)
+        until(lambda: store.report(run_id))
+        mastwatch.outcome(success=False, run_id=run_id)
+        assert handle.flush(5.0)
+    assert store.attribution(run_id) is None
+    assert store.queue("attribute") == {"waiting": 0, "running": 0, "done": 0}
 
 
 def test_judging_can_be_left_to_another_process(path) -> None:

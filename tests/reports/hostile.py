@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mastwatch.events import ToolRequest
-from mastwatch.store import Evidence, Report, Trace, TraceRow
-from reports.sample import sample_report, sample_trace
+from mastwatch.store import Attribution, Evidence, Report, Trace, TraceRow
+from reports.sample import sample_attribution, sample_report, sample_trace
 
 RUN = "window.owned = true"
 PLANTED = (
@@ -81,5 +81,40 @@ def hostile_report() -> Report:
         model=PLANTED[1],
         provider=PLANTED[2],
         calibration=PLANTED[3],
+        problems=PLANTED,
+    )
+
+
+def hostile_attribution() -> Attribution:
+    """Taken in as well."""
+    everything = "\n".join(PLANTED)
+    evidence = tuple(
+        Evidence(message_index=index, quote=text) for index, text in enumerate(PLANTED)
+    )
+    candidates = tuple(
+        replace(
+            candidate,
+            step=step,
+            agent=PLANTED[step],
+            reason=everything,
+            counterfactual=everything,
+            objection=everything,
+            evidence=evidence,
+        )
+        for step, candidate in enumerate(sample_attribution().candidates)
+    )
+    return replace(
+        sample_attribution(),
+        run_id=PLANTED[0],
+        step=0,
+        agent=PLANTED[0],
+        reason=everything,
+        counterfactual=everything,
+        evidence=evidence,
+        candidates=candidates,
+        modes=("step_repetition", PLANTED[1]),
+        named_agent=PLANTED[2],
+        model=PLANTED[3],
+        prompt_version=PLANTED[4],
         problems=PLANTED,
     )

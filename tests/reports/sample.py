@@ -9,7 +9,16 @@ from mastwatch import taxonomy
 from mastwatch.events import Contract, ToolRequest
 from mastwatch.findings import Finding, Notice, Severity
 from mastwatch.reports import Case, case
-from mastwatch.store import Evidence, Report, Trace, TraceRow, Usage, Verdict
+from mastwatch.store import (
+    Attribution,
+    Candidate,
+    Evidence,
+    Report,
+    Trace,
+    TraceRow,
+    Usage,
+    Verdict,
+)
 
 TASK = (
     "Prepare the quarterly energy report for the three warehouses. Use metered values only, "
@@ -200,6 +209,67 @@ def _absent(slug: str) -> Verdict:
     )  # fmt: skip
 
 
+def sample_attribution() -> Attribution:
+    """Who decided it: the reader, who put a guess in place of a reading and did not say so."""
+    chosen = Candidate(
+        step=11,
+        agent="Reader",
+        reason="With no reading from Marbach, last year's value is put in its place and handed on "
+        "as if all three were metered.",
+        counterfactual="Report Marbach as missing and ask the Coordinator what to do. The table "
+        "would have shown the gap, and the report would not have gone out with a false figure.",
+        confidence=0.82,
+        evidence=(
+            Evidence(message_index=11, quote="For Marbach I take last year's value, 38,400 kWh."),
+            Evidence(message_index=10, quote="no reading since 4 May"),
+        ),
+        check="survived",
+    )
+    writer = Candidate(
+        step=12,
+        agent="Writer",
+        reason="The table calls all values metered.",
+        counterfactual="Mark the Marbach value as last year's.",
+        confidence=0.55,
+        evidence=(Evidence(message_index=12, quote="All values are metered, as asked."),),
+        check="refuted",
+        objection="The Reader had said “you have all three” one message before; the Writer repeats "
+        "what it was given.",
+    )
+    again = Candidate(
+        step=5,
+        agent="Reader",
+        reason="The meter is asked again although nothing has changed.",
+        confidence=0.3,
+        check="unchecked",
+        objection="the check was not sure",
+    )
+    return Attribution(
+        run_id="energy-2031-q2-0117",
+        method="propose_verify",
+        result="attributed",
+        step=chosen.step,
+        agent=chosen.agent,
+        reason=chosen.reason,
+        counterfactual=chosen.counterfactual,
+        evidence=chosen.evidence,
+        candidates=(chosen, writer, again),
+        modes=("disobey_task_specification",),
+        coverage=1.0,
+        prompt_version="a1",
+        model="scripted-judge",
+        provider="loopback",
+        rung="json_schema",
+        windows=1,
+        usage=Usage(
+            calls=4, input_tokens=9_310, output_tokens=870, usd=0.0281, planned_tokens=9_900,
+            seconds=6.2,
+        ),
+        trigger="outcome",
+        created=1_900_000_240,
+    )  # fmt: skip
+
+
 RATES = {
     "step_repetition": (0.3, 0.35),
     "termination_unawareness": (0.04, 0.5),
@@ -239,8 +309,22 @@ def sample_cases(count: int = 120) -> list[Case]:
             task_completed="no" if failed else "yes",
             coverage=1.0 if draw.random() < 0.97 else 0.91,
         )
-        cases.append(case(trace, judged, f"runs/{trace.run_id}.html"))
+        link = f"runs/{trace.run_id}.html"
+        cases.append(case(trace, judged, link, _decided(draw) if failed else None))
     return cases
+
+
+def _decided(draw: random.Random) -> Attribution:
+    found = sample_attribution()
+    chance = draw.random()
+    if chance < 0.1:
+        result = draw.choice(("none", "not_evaluated"))
+        reason = "no_error" if result == "none" else "timeout"
+        return replace(found, result=result, reason=reason, step=None, agent="", modes=())
+    agent, step = draw.choice((("Reader", 11), ("Reader", 11), ("Writer", 12), ("Checker", 13)))
+    modes = found.modes if agent == "Reader" else ("incorrect_verification",)
+    result = "unverified" if chance < 0.25 else "attributed"
+    return replace(found, result=result, agent=agent, step=step, modes=modes)
 
 
 def _drawn(verdict: Verdict, failed: bool, draw: random.Random) -> Verdict:

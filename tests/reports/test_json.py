@@ -93,7 +93,7 @@ def test_reports_hold_to_the_schema_and_come_back(report) -> None:
 
 def test_the_schema_knows_every_field_of_a_report() -> None:
     known = set(report_schema()["properties"])
-    assert known == {f.name for f in fields(Report)} - {"run_id"} | {"run", "schema"}
+    assert known == {f.name for f in fields(Report)} - {"run_id"} | {"run", "schema", "attribution"}
 
 
 def test_the_schema_refuses_what_is_wrong() -> None:

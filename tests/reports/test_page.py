@@ -13,8 +13,8 @@ import pytest
 from mastwatch.reports import case, run_page, summarise, summary_page
 from mastwatch.reports.html.quotes import Said
 from mastwatch.store import Evidence, ModelInput, Report, Trace, TraceRow
-from reports.hostile import PLANTED, hostile_report, hostile_trace
-from reports.sample import sample_cases, sample_report, sample_trace
+from reports.hostile import PLANTED, hostile_attribution, hostile_report, hostile_trace
+from reports.sample import sample_attribution, sample_cases, sample_report, sample_trace
 
 ALLOWED = frozenset(
     """
@@ -50,9 +50,19 @@ class Page(HTMLParser):
 PAGES = {
     "run": lambda: run_page(sample_trace(), sample_report()),
     "hostile run": lambda: run_page(hostile_trace(), hostile_report()),
+    "attributed run": lambda: run_page(sample_trace(), sample_report(), sample_attribution()),
+    "attributed and not judged": lambda: run_page(sample_trace(), None, sample_attribution()),
+    "hostile attribution": lambda: run_page(
+        hostile_trace(), hostile_report(), hostile_attribution()
+    ),
     "empty run": lambda: run_page(Trace(run_id="r"), Report(run_id="r", verdicts={})),
     "summary": lambda: summary_page(summarise(sample_cases(30))),
-    "hostile summary": lambda: summary_page(summarise([case(hostile_trace(), hostile_report())])),
+    "hostile summary": lambda: summary_page(
+        summarise([case(hostile_trace(), hostile_report(), "", hostile_attribution())])
+    ),
+    "summary of attributions": lambda: summary_page(
+        summarise([case(sample_trace(), None, "runs/a.html", sample_attribution())])
+    ),
     "empty summary": lambda: summary_page(summarise([])),
 }
 
@@ -64,7 +74,11 @@ def test_pages_hold_nothing_but_their_own_elements(name) -> None:
     for tag, attributes in page.elements:
         assert not [key for key in attributes if key.startswith("on") or key in ("style", "src")]
         href = attributes.get("href")
-        assert href is None or href.startswith("#") or re.fullmatch(r"runs/[\w-]+\.html", href)
+        assert (
+            href is None
+            or href.startswith("#")
+            or re.fullmatch(r"runs/[\w-]+\.html(#the-step)?", href)
+        )
         assert tag != "script" or not attributes
 
 

@@ -51,6 +51,19 @@ def test_every_panel_of_every_dashboard_answers_with_data(served) -> None:
     assert len(results) > 80
 
 
+def test_the_attribution_panels_show_what_is_counted(served) -> None:
+    """They may be empty where no failed run was attributed; here some were."""
+    results = [
+        r for r in check(Prometheus(served), dashboards(), Times())
+        if "mastwatch_attribution" in r.query.expr
+    ]  # fmt: skip
+    assert len(results) == 10
+    assert {(r.status, r.query.where) for r in results} == {
+        ("ok", "mastwatch: Judge"),
+        ("ok", "mastwatch: Run and agent"),
+    }
+
+
 def test_the_rules_load_and_work(served) -> None:
     results = list(check_rules(Prometheus(served)))
     assert [r for r in results if not r.good] == []

@@ -118,13 +118,15 @@ receivers:
 
 
 def judgement(request: dict[str, Any]) -> dict[str, Any]:
-    """Finds FM-2.4 in the runs in which the coder says so, and nothing else."""
-    schema = request["response_format"]["json_schema"]["schema"]
-    asked = schema["properties"]["modes"]["required"]
-    none = {"verdict": "absent", "confidence": 0.9, "evidence": [], "why": "looked"}
-    found: dict[str, Any] = dict.fromkeys(asked, none)
+    """Finds FM-2.4 in the runs in which the coder says so, and blames that row for the failure."""
+    asked = request["response_format"]["json_schema"]
     text = "\n".join(message["content"] for message in request["messages"])
     row = re.search(rf"\[#(\d+) Coder [^\n]*\n[^\n]*{re.escape(WITHHELD)}", text)
+    if asked["name"] != "verdicts":
+        return attribution(asked["name"], row)
+    modes = asked["schema"]["properties"]["modes"]["required"]
+    none = {"verdict": "absent", "confidence": 0.9, "evidence": [], "why": "looked"}
+    found: dict[str, Any] = dict.fromkeys(modes, none)
     if row is not None:
         quotes = [{"msg": int(row[1]), "quote": WITHHELD}]
         why = "The researcher does not say under which name it searched."
@@ -132,6 +134,18 @@ def judgement(request: dict[str, Any]) -> dict[str, Any]:
             "verdict": "present", "confidence": 0.9, "evidence": quotes, "why": why,
         }  # fmt: skip
     return {"modes": found, "task_completed": "no" if row else "yes"}
+
+
+def attribution(asked: str, row: re.Match[str] | None) -> dict[str, Any]:
+    """The coder's words about it decided the run; no step decided the others."""
+    if row is None:
+        return {"candidates": []}
+    quote = {"msg": int(row[1]), "quote": WITHHELD}
+    if asked == "check":
+        said = {"is_error": "yes", "lost_before": "no", "saves": "yes"}
+        return {**said, "why": "Nobody asked.", "evidence": quote}
+    step = {"step": int(row[1]), "agent": "Coder", "reason": "It goes on.", "confidence": 0.9}
+    return {"candidates": [{**step, "counterfactual": "Ask.", "evidence": quote}]}
 
 
 @pytest.fixture(scope="module")
@@ -255,6 +269,8 @@ def test_the_worker_told_of_the_runs_that_the_apps_left(failed, model) -> None:
     }
     found = 'mastwatch_findings_total{mode="FM-2.4",source="judge",severity="alert"} > 0'
     assert values(failed, found, "job") == {"judge": 3}
+    decided = 'mastwatch_attributions_total{result="attributed"} > 0'
+    assert values(failed, decided, "agent") == {"Coder": 3}
     assert values(failed, "mastwatch_judge_queue_depth", "job") == {"judge": 0}
 
 

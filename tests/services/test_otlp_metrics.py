@@ -132,17 +132,19 @@ import mastwatch
 from mastwatch.store.sqlite import SqliteStore
 
 def model(messages, schema):
+    if "modes" not in schema["properties"]:
+        return {"step": 0, "agent": "Writer", "reason": "", "confidence": 0.9}
     absent = {"verdict": "absent", "confidence": 0.9, "evidence": [], "why": ""}
     modes = {slug: absent for slug in schema["properties"]["modes"]["properties"]}
     return {"modes": modes, "task_completed": "no"}
 
-mastwatch.instrument(judge=model, store=PATH)
+mastwatch.instrument(judge=model, store=PATH, judge_options={"attribution": "all_at_once"})
 with mastwatch.run("report", task="write the report") as run:
     mastwatch.message("Writer", "Here is the whole report, all of it.", to="Editor")
     mastwatch.outcome(success=False)
 store = SqliteStore(PATH)
 deadline = time.monotonic() + 30
-while store.report(run.id) is None and time.monotonic() < deadline:
+while store.attribution(run.id) is None and time.monotonic() < deadline:
     time.sleep(0.02)
 """
 
@@ -157,6 +159,13 @@ def test_what_the_judge_says_is_counted_too(receiver, tmp_path) -> None:
     }
     assert counted["FM-2.4", "absent"] == 1
     assert counted["FM-2.4", "present"] == 0
+    decided = {
+        (labels["agent"], labels["result"]): point.as_int
+        for labels, point in receiver.points("mastwatch_attributions_total")
+    }
+    assert decided == {("Writer", "attributed"): 1, ("Writer", "unverified"): 0}
+    assert {labels["type"] for labels, _ in receiver.points("mastwatch_attribution_tokens_total")}
+    assert "mastwatch_attribution_seconds" in receiver.metrics
     assert "mastwatch_runs_active" in receiver.metrics  # the judge's last export took nothing away
 
 

@@ -39,6 +39,8 @@ LINKS = (
 FATAL = "|".join(mode.code for mode in taxonomy.MODES if mode.fatal)
 SURE = "~warn|alert"
 """Severities that count as found; suspicions do not."""
+NONE_ATTRIBUTED = "no failed run attributed"
+"""What it means when there is nothing to show about attributions."""
 
 
 def flagged(scope: Scope, how: str, by: str = "mode") -> str:
@@ -64,6 +66,11 @@ def completed(scope: Scope, how: str) -> str:
 def wasted(scope: Scope, how: str) -> str:
     """Tokens after the first finding: the largest mode's, as one run may show several."""
     return f"max({getattr(scope, how)(names.TOKENS_AFTER_FINDING, 'mode')})"
+
+
+def deciding(scope: Scope, by: str) -> str:
+    """Runs with a deciding step, sure or not."""
+    return scope.gained(names.ATTRIBUTIONS, by, result="~attributed|unverified")
 
 
 def or_none(query: str, label: str) -> str:

@@ -1,4 +1,4 @@
-"""Judge: what it says, what it could not say, what it costs, and whether people agree."""
+"""Judge: what it says, who decides failures, what it costs, and whether people agree."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from generator.boards.common import (
     JUDGE_JOB,
     JUDGED_MODE,
     LINKS,
+    NONE_ATTRIBUTED,
     TEXTS,
     completed,
+    deciding,
     share,
 )
 from generator.spec import Dashboard, Panel, Query, Row, Scope
@@ -23,9 +25,9 @@ def board() -> Dashboard:
     return Dashboard(
         name="judge",
         title="mastwatch: Judge",
-        description="Verdicts on finished runs: what was found, what could not be decided and why, "
-        "the queue, the spending, and how far people agree.",
-        rows=(_verdicts(), _not_evaluated(), _queue(), _cost()),
+        description="Verdicts on finished runs: what was found, who decided the failures, what "
+        "could not be decided and why, the queue, the spending, and how far people agree.",
+        rows=(_verdicts(), _attribution(), _not_evaluated(), _queue(), _cost()),
         variables=_VARIABLES,
         texts=TEXTS,
         links=LINKS,
@@ -75,6 +77,52 @@ def _verdicts() -> Row:
     )  # fmt: skip
 
 
+def _attribution() -> Row:
+    s = _SCOPE
+    found = deciding(s, "agent result")
+    return Row(
+        "Who decides failures",
+        (
+            Panel(
+                "Failed runs attributed",
+                "Asked for the step that decided them, in the time shown.", "stat",
+                (Query(s.gained(names.ATTRIBUTIONS)),), width=6, empty=NONE_ATTRIBUTED,
+            ),
+            Panel(
+                "With a deciding step", "Share of the failed runs that were attributed.", "stat",
+                (Query(share(s, "gained", names.ATTRIBUTIONS, "", "attributed", result="~.+")),),
+                unit="percentunit", width=6, colour="good", empty=NONE_ATTRIBUTED,
+            ),
+            Panel(
+                "Not attributed",
+                "Share that could not be asked, or gave nothing that can be used.", "stat",
+                (Query(share(s, "gained", names.ATTRIBUTIONS, "", "not_evaluated", result="~.+")),),
+                unit="percentunit", width=6, colour="bad", empty=NONE_ATTRIBUTED,
+            ),
+            Panel(
+                "Tokens of attribution", "In the time shown.", "stat",
+                (Query(s.gained(names.ATTRIBUTION_TOKENS)),), width=6,
+            ),
+            Panel(
+                "Who decides failures, by agent",
+                "Runs in the time shown whose deciding step is this agent's, the fifteen agents "
+                "with the most. `unverified`: the likeliest, no candidate survived its check.",
+                "bars", (Query(f"topk(15, {found})", "{{agent}} {{result}}"),),
+                empty=NONE_ATTRIBUTED,
+            ),
+            Panel(
+                "Attributions", "Runs in a sliding hour. `none`: no deciding step was seen.",
+                "stack", (Query(s.hourly(names.ATTRIBUTIONS, "result"), "{{result}}"),),
+                empty=NONE_ATTRIBUTED,
+            ),
+            Panel(
+                "Time per attribution", "Median and 95th percentile, by method.", "lines",
+                s.quantiles(names.ATTRIBUTION_SECONDS, "method"), unit="s", empty=NONE_ATTRIBUTED,
+            ),
+        ),
+    )  # fmt: skip
+
+
 def _not_evaluated() -> Row:
     s = _SCOPE
     return Row(
@@ -108,7 +156,9 @@ def _queue() -> Row:
         "Queue",
         (
             Panel(
-                "Runs waiting", "Of the whole store, those being judged included.", "lines",
+                "Runs waiting",
+                "To be judged or attributed, of the whole store; those under way included.",
+                "lines",
                 (Query(s.now(names.JUDGE_QUEUE_DEPTH, operator="max"), "waiting"),), width=12,
             ),
             Panel(
@@ -126,11 +176,11 @@ def _cost() -> Row:
         "Spending",
         (
             Panel(
-                "Cost", "In the time shown, where prices are given.", "stat",
+                "Cost", "In the time shown, where prices are given; attribution included.", "stat",
                 (Query(s.gained(names.JUDGE_COST)),), unit="currencyUSD", width=4,
             ),
             Panel(
-                "Cost per run", "In the time shown.", "stat",
+                "Cost per judged run", "In the time shown, attribution included.", "stat",
                 (Query(f"{s.gained(names.JUDGE_COST)}\n/ {runs}"),),
                 unit="currencyUSD", width=4,
             ),
@@ -140,8 +190,11 @@ def _cost() -> Row:
                 unit="currencyUSD",
             ),
             Panel(
-                "Tokens", "Per minute.", "stack",
-                (Query(s.per_minute(names.JUDGE_TOKENS, "type"), "{{type}}"),),
+                "Tokens", "Per minute, of the judge and of attribution.", "stack",
+                (
+                    Query(s.per_minute(names.JUDGE_TOKENS, "type"), "judge {{type}}"),
+                    Query(s.per_minute(names.ATTRIBUTION_TOKENS, "type"), "attribution {{type}}"),
+                ),
             ),
         ),
     )  # fmt: skip

@@ -8,7 +8,9 @@ from generator.boards.common import (
     FRAMEWORK,
     JOB,
     LINKS,
+    NONE_ATTRIBUTED,
     TEXTS,
+    deciding,
     or_none,
     share,
 )
@@ -101,11 +103,18 @@ def _agents() -> Row:
         (
             Panel(
                 "Messages, by agent", "Per minute. One agent that speaks alone is worth a look.",
-                "stack", (Query(s.per_minute(names.MESSAGES, "agent"), "{{agent}}"),), width=12,
+                "stack", (Query(s.per_minute(names.MESSAGES, "agent"), "{{agent}}"),),
             ),
             Panel(
                 "Findings, by agent", "The fifteen with the most, in the time shown.",
-                "bars", (Query(f"topk(15, {found})", "{{agent}} {{severity}}"),), width=12,
+                "bars", (Query(f"topk(15, {found})", "{{agent}} {{severity}}"),),
+            ),
+            Panel(
+                "Failures decided, by agent",
+                "Failed runs whose deciding step is this agent's, sure or likely, of those that "
+                "were attributed. The fifteen with the most, in the time shown.",
+                "bars", (Query(f"topk(15, {deciding(s, 'agent')})", "{{agent}}"),),
+                empty=NONE_ATTRIBUTED,
             ),
         ),
     )  # fmt: skip

@@ -119,7 +119,7 @@ def _asked(args: argparse.Namespace, configured: AttributionSettings) -> Attribu
 def _do(args: argparse.Namespace, chosen: Settings, how: JudgeSettings) -> int:
     from mastwatch.commands.attribute_runs import Attributing
     from mastwatch.commands.judge_input import Input
-    from mastwatch.commands.judge_output import make_folder
+    from mastwatch.commands.report_folder import make_folder
 
     most = limits(args, how)
     if args.out is not None:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from mastwatch.commands.report_folder import ReportFolder
 from mastwatch.commands.show import printable
-from mastwatch.reports import wording
-from mastwatch.store.codec import attribution_as_dict
+from mastwatch.reports import attribution_line, wording
 
 if TYPE_CHECKING:
     from mastwatch.store import Attribution, Candidate, Report, Trace
 
 _BOLD, _RED, _DIM = "1", "1;31", "2"
-_METHODS = {
-    "propose_verify": "propose and verify",
-    "all_at_once": "all at once",
-    "step_by_step": "step by step",
-    "binary_search": "binary search",
-}
 
 
 class Output:
@@ -38,25 +31,27 @@ class Output:
     def __init__(self, stream: TextIO, *, plain: bool, folder: Path | None, colour: bool) -> None:
         self._stream = stream
         self._plain = plain
-        self._folder = folder
+        self._files = ReportFolder(folder, say)
         self._colour = colour
         self._totals: Counter[str] = Counter()
 
     def attribution(self, trace: Trace, report: Report | None, found: Attribution) -> None:
-        """Print an attribution."""
+        """Print an attribution, and write the files of its run."""
         self._totals["runs"] += 1
         self._totals["found"] += found.step is not None
         self._totals["calls"] += found.usage.calls
         self._totals["tokens"] += found.usage.input_tokens + found.usage.output_tokens
         if self._plain:
-            self._line(json.dumps(attribution_as_dict(found)))
+            self._line(attribution_line(found))
         else:
             for line in self._lines(trace, found):
                 self._line(line)
         self._stream.flush()
+        self._files.write(trace, report, found)
 
     def end(self) -> None:
-        """Print the totals."""
+        """Print the totals; write the page over all runs."""
+        self._files.end()
         if not self._plain and self._totals["runs"] > 1:
             self._line(
                 f"{wording.count(self._totals['runs'], 'run')}, "
@@ -67,13 +62,12 @@ class Output:
 
     def _lines(self, trace: Trace, found: Attribution) -> Iterator[str]:
         about = [f"{len(trace.rows)} rows", f"coverage {wording.share(found.coverage)}"]
-        about.append(_METHODS[found.method])
+        about.append(wording.METHODS[found.method])
         yield f"{self._ink(_BOLD, printable(found.run_id))}  {', '.join(about)}"
         if found.step is None:
-            word = "no deciding step" if found.result == "none" else "not evaluated"
-            yield f"  {word}: {wording.reason(found.reason)}"
+            yield f"  {printable(wording.decision(found))}"
         else:
-            word = "DECIDED" if found.result == "attributed" else "PERHAPS"
+            word = wording.DECISIONS[found.result].upper()
             yield f"  {self._ink(_RED, word)}  #{found.step} {printable(found.agent)}"
             yield from _told(found)
         for candidate in found.candidates:

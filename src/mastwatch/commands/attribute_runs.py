@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from mastwatch.attribution import Attributor
 from mastwatch.commands.attribute_output import Output, say
 from mastwatch.commands.judge_input import NotRead
+from mastwatch.commands.judge_output import Progress
 from mastwatch.commands.show import coloured
+from mastwatch.guard import report as report_error
 from mastwatch.judge import clients
 from mastwatch.judge.access import ModelAccess
 from mastwatch.judge.settings import JudgeSettings
@@ -51,6 +53,7 @@ class Attributing:
         self._output = Output(
             sys.stdout, plain=plain, folder=args.out, colour=not plain and coloured()
         )
+        self._progress = Progress("attributed")
         self._waiting: deque[tuple[Trace, Report | None, asyncio.Task[Attribution]]] = deque()
         self._hopeless = ""
         self._done = self._unevaluated = 0
@@ -60,6 +63,7 @@ class Attributing:
         try:
             asyncio.run(self._all(islice(_readable(given), self._limit)))
         finally:
+            self._progress.clear()
             self._output.end()
         if not self._done:
             return 2
@@ -87,19 +91,28 @@ class Attributing:
     async def _attributed(
         self, attributor: Attributor, trace: Trace, report: Report | None
     ) -> Attribution:
-        if self._hopeless:
+        def undone(reason: str) -> Attribution:
             method = attributor.settings.method
             return Attribution(
-                run_id=trace.run_id, method=method, result="not_evaluated", reason=self._hopeless
+                run_id=trace.run_id, method=method, result="not_evaluated", reason=reason
             )
-        found = await attributor.attribute(trace, report)
+
+        if self._hopeless:
+            return undone(self._hopeless)
+        try:
+            found = await attributor.attribute(trace, report)
+        except Exception as error:  # ours: the attributor answers for what a model does
+            report_error("attribution.attribute", error)
+            return undone("internal_error")
         if found.result == "not_evaluated" and found.reason in _HOPELESS and not self._hopeless:
             self._hopeless = found.reason
             why = next(iter(found.problems), found.reason)
+            self._progress.clear()
             say(f"{why}; the runs that follow are not tried")
         return found
 
     async def _next(self) -> None:
+        self._progress.tell(self._done, len(self._waiting))
         trace, report, task = self._waiting[0]
         found = await task
         self._waiting.popleft()
@@ -107,11 +120,17 @@ class Attributing:
 
     def _give(self, trace: Trace, report: Report | None, found: Attribution) -> None:
         self._done += 1
-        done = found.result != "not_evaluated"
-        self._unevaluated += not done
-        if self._store is not None and done and self._store.trace(trace.run_id) is not None:
-            self._store.put(found)
+        self._unevaluated += found.result == "not_evaluated"
+        self._progress.clear()
+        # Of a run that succeeded nothing is kept: its host may yet say otherwise.
+        if found.result != "not_evaluated" and found.reason != "succeeded":
+            self._keep(trace, found)
         self._output.attribution(trace, report, found)
+
+    def _keep(self, trace: Trace, found: Attribution) -> None:
+        """Keep the attribution with its run, if that is the store's."""
+        if self._store is not None and self._store.trace(trace.run_id) is not None:
+            self._store.put(found)
 
 
 def _readable(given: Iterator[Trace | NotRead]) -> Iterator[Trace]:

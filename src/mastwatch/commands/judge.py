@@ -134,7 +134,7 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _do(args: argparse.Namespace, chosen: Settings, how: JudgeSettings) -> int:
-    from mastwatch.commands.judge_output import make_folder
+    from mastwatch.commands.report_folder import make_folder
 
     most = limits(args, how)
     if args.worker and most != type(most)():

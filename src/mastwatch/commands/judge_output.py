@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from mastwatch import reports
+from mastwatch.commands.report_folder import ReportFolder
 from mastwatch.commands.show import printable
 from mastwatch.reports import wording
-from mastwatch.reports.cases import Case
 
 if TYPE_CHECKING:
-    from mastwatch.store import Report, Trace, Verdict
+    from mastwatch.store import Attribution, Report, Trace, Verdict
 
 _BOLD, _RED, _DIM = "1", "1;31", "2"
 
@@ -34,15 +32,13 @@ class Output:
     def __init__(self, stream: TextIO, *, plain: bool, folder: Path | None, colour: bool) -> None:
         self._stream = stream
         self._plain = plain
-        self._folder = folder
+        self._files = ReportFolder(folder, say)
         self._colour = colour
-        self._cases: list[Case] = []
         self._totals: Counter[str] = Counter()
         self._usd = 0.0
-        self._said = False
 
-    def report(self, trace: Trace, report: Report) -> None:
-        """Print a report, and write its files."""
+    def report(self, trace: Trace, report: Report, attribution: Attribution | None = None) -> None:
+        """Print a report, and write its files, with an attribution that is known already."""
         self._totals["runs"] += 1
         self._totals["calls"] += report.usage.calls
         self._totals["tokens"] += report.usage.input_tokens + report.usage.output_tokens
@@ -53,17 +49,11 @@ class Output:
             for line in self._lines(trace, report):
                 self._line(line)
         self._stream.flush()
-        if self._folder is not None:
-            with self._unwritten():
-                files = reports.write_report(trace, report, self._folder)
-                self._cases.append(reports.case(trace, report, files[-1].name))
+        self._files.write(trace, report, attribution)
 
     def end(self) -> None:
         """Print the totals; write the page over all runs."""
-        if self._folder is not None and self._cases:
-            with self._unwritten():
-                reports.write_summary(self._cases, self._folder)
-            say(f"reports are in {self._folder}, over all runs in {self._folder / 'summary.html'}")
+        self._files.end()
         if not self._plain and self._totals["runs"] > 1:
             money = f", {wording.money(self._usd)}" if self._usd else ""
             self._line(
@@ -71,16 +61,6 @@ class Output:
                 f"{wording.count(self._totals['calls'], 'call')}, "
                 f"{wording.count(self._totals['tokens'], 'token')}{money}"
             )
-
-    @contextlib.contextmanager
-    def _unwritten(self) -> Iterator[None]:
-        """Say, once, that files cannot be written; the reports that are paid for are printed."""
-        try:
-            yield
-        except OSError as error:
-            if not self._said:
-                say(f"--out {self._folder}: {error.strerror or error}; not all reports are there")
-            self._said = True
 
     def _lines(self, trace: Trace, report: Report) -> Iterator[str]:
         about = [f"{len(trace.rows)} rows", f"coverage {wording.share(report.coverage)}"]
@@ -127,22 +107,6 @@ class Output:
         self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
-def make_folder(folder: Path) -> None:
-    """See, before anything is spent, that reports can be written.
-
-    Raises:
-        ValueError: They cannot.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise ValueError(
-            f"--out {folder}: {error.strerror or error}; name a folder that can be written to"
-        ) from None
-
-
 def _not_evaluated(verdicts: list[Verdict]) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     for verdict in verdicts:
@@ -153,15 +117,20 @@ def _not_evaluated(verdicts: list[Verdict]) -> Iterator[str]:
 
 
 class Progress:
-    """A line on stderr, where that is a terminal."""
+    """A line on stderr, where that is a terminal.
 
-    def __init__(self) -> None:
+    Args:
+        done: What has been done to the runs that are counted, ``judged``.
+    """
+
+    def __init__(self, done: str = "judged") -> None:
+        self._done = done
         self._shown = sys.stderr.isatty()
 
     def tell(self, done: int, under_way: int) -> None:
         """Show how far it is."""
         if self._shown:
-            sys.stderr.write(f"\r\x1b[K{done} judged, {under_way} under way")
+            sys.stderr.write(f"\r\x1b[K{done} {self._done}, {under_way} under way")
             sys.stderr.flush()
 
     def clear(self) -> None:

@@ -135,7 +135,8 @@ class Judging:
         self._progress.clear()
         if self._store is not None and not _unevaluated(report):
             self._keep(trace, report)
-        self._output.report(trace, report)
+        known = self._store.attribution(trace.run_id) if self._store is not None else None
+        self._output.report(trace, report, known)
 
     def _keep(self, trace: Trace, report: Report) -> None:
         """Keep the report with its run, if that is the store's."""

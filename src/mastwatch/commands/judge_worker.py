@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mastwatch import reports, taxonomy
+from mastwatch import taxonomy
 from mastwatch.attribution.duty import make_duties
 from mastwatch.commands.judge_output import say
-from mastwatch.guard import guard
+from mastwatch.commands.worker_files import ReportFiles
 from mastwatch.judge.assembly import calibrations_of, make_judge
 from mastwatch.judge.worker import Listener, Worker
 from mastwatch.spans.suppress import untraced
-from mastwatch.store import JobKind, RunFilter
+from mastwatch.store import JobKind
 
 if TYPE_CHECKING:
     from mastwatch.judge.calibrate import Calibrations
     from mastwatch.judge.settings import JudgeSettings
     from mastwatch.settings import Settings
-    from mastwatch.store import Report, Store, Trace
+    from mastwatch.store import Store
     from mastwatch.watch import Watch
 
 PORT_VARIABLE = "MASTWATCH_JUDGE_PROMETHEUS_PORT"
 PORT = 9465
 _WORDS: dict[JobKind, str] = {"judge": "judged", "attribute": "attributed"}
-MAX_CASES = 10_000
-"""Runs on the page over all of them; the latest."""
 
 _log = logging.getLogger("mastwatch")
 
@@ -148,56 +145,6 @@ class _Outside:
     def __exit__(self, *_: object) -> None:
         for close in self._closing:
             close()
-
-
-class ReportFiles(Listener):
-    """Writes each report as JSON, Markdown and HTML, and a page over all of them.
-
-    The page is over all judged runs of the store that have their files in the folder: also those
-    of an earlier worker, and of others at work beside this one.
-
-    Args:
-        folder: Where to.
-        store: Knows the runs.
-    """
-
-    name = "files"
-
-    def __init__(self, folder: Path, store: Store) -> None:
-        self._folder = folder
-        self._store = store
-        self._cases: dict[str, reports.Case] = {}
-        self._changed = False
-
-    def on_report(self, report: Report, trace: Trace) -> None:
-        """Write a report's files."""
-        files = reports.write_report(trace, report, self._folder)
-        self._cases[trace.run_id] = reports.case(trace, report, files[-1].name)
-        self._changed = True
-
-    def on_queue(self, depth: int) -> None:
-        """Write the page when nothing waits any more: not after each of a thousand runs."""
-        if depth == 0:
-            self.close()
-
-    def close(self) -> None:
-        """Write the page, if there is anything new."""
-        if self._changed:
-            self._changed = False
-            with guard("judge.files"):
-                self._cases = dict(self._every_case())
-                reports.write_summary(self._cases.values(), self._folder)
-
-    def _every_case(self) -> Iterator[tuple[str, reports.Case]]:
-        for run_id in self._store.runs(RunFilter(judged=True, limit=MAX_CASES)):
-            page = f"{reports.file_stem(run_id)}.html"
-            if run_id in self._cases:
-                yield run_id, self._cases[run_id]
-            elif (self._folder / page).exists():
-                with contextlib.suppress(ValueError):  # a newer release wrote it
-                    trace, report = self._store.trace(run_id), self._store.report(run_id)
-                    if trace is not None and report is not None:
-                        yield run_id, reports.case(trace, report, page)
 
 
 def _port() -> int:

@@ -27,7 +27,9 @@ def add(commands: Commands) -> None:
         commands, "store", "finished runs that were kept: list, show, delete", _DESCRIPTION
     )
     _add_list(inside)
-    show = _command(inside, "show", _show, "print one run: messages, findings, verdicts")
+    show = _command(
+        inside, "show", _show, "print one run: messages, findings, verdicts, attribution"
+    )
     show.add_argument("run", metavar="RUN", help="its id, as `mastwatch store list` prints it")
     _add_delete(inside)
     _command(inside, "prune", _prune, "forget what is over the bounds of age and size")
@@ -62,6 +64,13 @@ def _add_list(inside: Commands) -> None:
     judged = parser.add_mutually_exclusive_group()
     judged.add_argument("--judged", action="store_true", default=None, help="with a report")
     judged.add_argument("--unjudged", action="store_false", dest="judged", help="without one")
+    attributed = parser.add_mutually_exclusive_group()
+    attributed.add_argument(
+        "--attributed", action="store_true", default=None, help="with an attribution"
+    )
+    attributed.add_argument(
+        "--unattributed", action="store_false", dest="attributed", help="without one"
+    )
     parser.add_argument("--since", metavar="DATE", type=_date, help="that ended at or after it")
     parser.add_argument(
         "--before", metavar="DATE", type=_date, dest="until", help="that ended before it"
@@ -71,7 +80,10 @@ def _add_list(inside: Commands) -> None:
 
 def _add_delete(inside: Commands) -> None:
     parser = _command(
-        inside, "delete", _delete, "forget runs with their reports; the bytes are overwritten"
+        inside,
+        "delete",
+        _delete,
+        "forget runs and all that was said of them; the bytes are overwritten",
     )
     parser.add_argument("--run", metavar="ID", dest="run_id")
     parser.add_argument("--conversation", metavar="ID", dest="conversation_id")
@@ -118,7 +130,8 @@ def _list(store: SqliteStore, args: argparse.Namespace) -> int:
             ended = run.started if run.ended is None else run.ended
             line = printable(
                 f"{run.run_id}  {_time(ended)}  {run.framework:<10}  {run.outcome:<10}  "
-                f"{said:<7}  {'judged' if run.judged else '':<6}  {run.conversation_id or ''}"
+                f"{said:<7}  {'judged' if run.judged else '':<6}  "
+                f"{'attributed' if run.attributed else '':<10}  {run.conversation_id or ''}"
             ).rstrip()
         sys.stdout.write(line + "\n")
     return 0
@@ -129,15 +142,19 @@ def _show(store: SqliteStore, args: argparse.Namespace) -> int:
     from mastwatch.store import codec
 
     trace, report = store.trace(args.run), store.report(args.run)
+    attribution = store.attribution(args.run)
     if trace is None:
         sys.stderr.write(f"mastwatch store: there is no run {args.run!r} in {store.path}\n")
         return 2
     if _as_json(args):
-        said = None if report is None else codec.report_as_dict(report)
-        shown = {"trace": codec.trace_as_dict(trace), "report": said}
+        shown = {
+            "trace": codec.trace_as_dict(trace),
+            "report": None if report is None else codec.report_as_dict(report),
+            "attribution": None if attribution is None else codec.attribution_as_dict(attribution),
+        }
         sys.stdout.write(json.dumps(shown, default=str) + "\n")
         return 0
-    for line in lines(trace, report):
+    for line in lines(trace, report, attribution):
         sys.stdout.write(line + "\n")
     return 0
 

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mastwatch.store import Report, Trace, TraceRow
+    from mastwatch.store import Attribution, Report, Trace, TraceRow
 
 _TEXT_CHARS = 2_000
 
 
-def lines(trace: Trace, report: Report | None) -> Iterator[str]:
-    """A run for people: what it was, its rows, findings and verdicts; safe for a terminal."""
+def lines(trace: Trace, report: Report | None, attribution: Attribution | None) -> Iterator[str]:
+    """A run for people: what it was, its rows and what was said of it; safe for a terminal."""
     from mastwatch.commands.show import printable
 
-    for line in (*_head(trace), *_rows(trace), *_verdicts(trace, report)):
+    said = (*_verdicts(trace, report), *_attribution(attribution))
+    for line in (*_head(trace), *_rows(trace), *said):
         yield printable(line)
 
 
@@ -64,6 +65,18 @@ def _verdicts(trace: Trace, report: Report | None) -> Iterator[str]:
         yield f"judge: {verdict.mode} {verdict.slug} at {where}: {verdict.why}"
     if not report.present:
         yield "judge: no failure mode"
+
+
+def _attribution(found: Attribution | None) -> Iterator[str]:
+    from mastwatch.reports import wording
+
+    if found is None:
+        return
+    yield f"attribution: {wording.decision(found)}"
+    if found.step is not None:
+        yield f"    {found.reason}"
+    if found.counterfactual:
+        yield f"    instead: {found.counterfactual}"
 
 
 def _short(text: str) -> str:

@@ -13,8 +13,8 @@ from mastwatch.panels.rules import Form, Parameters, alerts
 from mastwatch.panels.rules.recording import recordings
 from mastwatch.panels.server import Prometheus, QueryError, Series
 
-JUDGE = f"{PREFIX}judge"
-"""How the names of all metrics of the judge begin."""
+JUDGE = (f"{PREFIX}judge", f"{PREFIX}attribution")
+"""How the names of all metrics of the judge and of attribution begin."""
 Status = Literal["ok", "empty", "failed", "missing"]
 
 
@@ -89,7 +89,7 @@ def without_judge(results: Iterable[Result]) -> Iterator[Result]:
     """The same where there is no judge: what is about it may be empty."""
     for result in results:
         query = result.query
-        about_judge = JUDGE in query.expr or JUDGE in query.title
+        about_judge = any(name in query.expr or name in query.title for name in JUDGE)
         yield replace(result, query=replace(query, may_be_empty=True)) if about_judge else result
 
 

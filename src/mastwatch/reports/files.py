@@ -14,7 +14,7 @@ from mastwatch.reports.html import run_page, summary_page
 from mastwatch.reports.json import report_document
 from mastwatch.reports.markdown import markdown
 from mastwatch.reports.summary import summarise, summary_document
-from mastwatch.store import Report, Trace
+from mastwatch.store import Attribution, Report, Trace
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_CHARS = 60
@@ -31,15 +31,18 @@ def file_stem(run_id: str) -> str:
     return f"{words or 'run'}-{digest}"
 
 
-def write_report(trace: Trace, report: Report, folder: Path) -> list[Path]:
+def write_report(
+    trace: Trace, report: Report | None, folder: Path, attribution: Attribution | None = None
+) -> list[Path]:
     """Write a run's report as JSON, Markdown and HTML.
 
     They hold text of the run; like the store they are for their owner's eyes only.
 
     Args:
         trace: The run.
-        report: What the judge says of it.
+        report: What the judge says of it, if it was judged.
         folder: Made where it is missing.
+        attribution: Who decided that it failed, and where, if that was asked.
 
     Returns:
         The files.
@@ -49,9 +52,9 @@ def write_report(trace: Trace, report: Report, folder: Path) -> list[Path]:
     """
     stem = file_stem(trace.run_id)
     return [
-        _write(folder / f"{stem}.json", report_document(report)),
-        _write(folder / f"{stem}.md", markdown(trace, report)),
-        _write(folder / f"{stem}.html", run_page(trace, report)),
+        _write(folder / f"{stem}.json", report_document(report, attribution)),
+        _write(folder / f"{stem}.md", markdown(trace, report, attribution)),
+        _write(folder / f"{stem}.html", run_page(trace, report, attribution)),
     ]
 
 

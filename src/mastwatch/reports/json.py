@@ -6,10 +6,11 @@ import json
 from importlib import resources
 from typing import Any
 
-from mastwatch.store import Report
-from mastwatch.store.codec import report_as_dict
+from mastwatch.store import Attribution, Report
+from mastwatch.store.codec import attribution_as_dict, report_as_dict
 
 _FIRST = ("run", "coverage", "task_completed", "verdicts", "usage")
+_ATTRIBUTION_FIRST = ("run", "result", "step", "agent", "reason", "counterfactual")
 
 
 def report_dict(report: Report) -> dict[str, Any]:
@@ -24,9 +25,30 @@ def report_line(report: Report) -> str:
     return json.dumps(report_dict(report))
 
 
-def report_document(report: Report) -> str:
-    """A report as a JSON file."""
-    return json.dumps(report_dict(report), indent=2) + "\n"
+def attribution_dict(attribution: Attribution) -> dict[str, Any]:
+    """An attribution as plain values, as ``attribution.schema.json`` describes it."""
+    told = attribution_as_dict(attribution)
+    return {name: told[name] for name in _ATTRIBUTION_FIRST} | told
+
+
+def attribution_line(attribution: Attribution) -> str:
+    """An attribution as one line of JSON, as ``mastwatch attribute --json`` prints it."""
+    return json.dumps(attribution_dict(attribution))
+
+
+def report_document(report: Report | None, attribution: Attribution | None = None) -> str:
+    """What is known of a run as a JSON file: its report, and in it the attribution.
+
+    A run that was attributed and not judged has ``run`` and ``attribution`` only.
+
+    Args:
+        report: The judge's, if the run was judged.
+        attribution: Who decided that it failed, and where, if that was asked.
+    """
+    told: dict[str, Any] = {} if report is None else report_dict(report)
+    if attribution is not None:
+        told = {"run": attribution.run_id, **told, "attribution": attribution_dict(attribution)}
+    return json.dumps(told, indent=2) + "\n"
 
 
 def report_schema() -> dict[str, Any]:
@@ -35,6 +57,19 @@ def report_schema() -> dict[str, Any]:
     >>> report_schema()["properties"]["schema"]
     {'const': 1, 'description': 'Version of this schema.'}
     """
-    text = resources.files("mastwatch.reports").joinpath("report.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
+    return _schema("report")
+
+
+def attribution_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of an attribution.
+
+    >>> attribution_schema()["title"]
+    'mastwatch attribution of one run'
+    """
+    return _schema("attribution")
+
+
+def _schema(name: str) -> dict[str, Any]:
+    file = resources.files("mastwatch.reports").joinpath(f"{name}.schema.json")
+    schema: dict[str, Any] = json.loads(file.read_text("utf-8"))
     return schema

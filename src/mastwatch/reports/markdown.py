@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mastwatch.judge.render import visible
 from mastwatch.reports import wording
-from mastwatch.store import Report, Trace, Verdict
+from mastwatch.store import Attribution, Candidate, Evidence, Report, Trace, Verdict
 
 QUOTE_CHARS = 240
 # A quote may hold what makes a link, an image, a mention or a block elsewhere.
@@ -17,40 +17,75 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()+!|~&-])")
 _LINKED = re.compile(r"([#@](?=\w)|\bwww(?=\.)|:(?=//))")
 
 
-def markdown(trace: Trace, report: Report) -> str:
+def markdown(trace: Trace, report: Report | None, attribution: Attribution | None = None) -> str:
     """Write a report as Markdown.
 
     Args:
         trace: The run.
-        report: What the judge says of it.
+        report: What the judge says of it, if it was judged.
+        attribution: Who decided that it failed, and where, if that was asked.
     """
-    said = [v for v in report.verdicts.values() if v.verdict in ("present", "unsure")]
-    said.sort(key=lambda v: v.verdict != "present")
     parts = [
         f"## {_plain(wording.title(trace))}",
         _summary(trace, report),
-        *[_verdict(verdict) for verdict in said],
-        _rest(report),
+        *(_attribution(attribution) if attribution is not None else ()),
+        *(_said(report) if report is not None else ()),
         _live(trace),
-        _method(report),
+        _method(report) if report is not None else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _summary(trace: Trace, report: Report) -> str:
+def _summary(trace: Trace, report: Report | None) -> str:
+    ended = f"{trace.outcome} ({_plain(trace.reason)})" if trace.reason else trace.outcome
+    framework = f", {_plain(trace.framework)}" if trace.framework else ""
+    said = f"Run {_plain(trace.run_id)}{framework}. Ended: {ended}."
+    if report is None:
+        return f"{said} Not judged."
     counts = Counter(verdict.verdict for verdict in report.verdicts.values())
     words = ", ".join(
         f"{counts[word]} {wording.WORDS[word]}"
         for word in ("present", "unsure", "not_evaluated", "absent")
         if counts[word]
     )
-    ended = f"{trace.outcome} ({_plain(trace.reason)})" if trace.reason else trace.outcome
     done = wording.WORDS[report.task_completed]
-    framework = f", {_plain(trace.framework)}" if trace.framework else ""
-    return (
-        f"Run {_plain(trace.run_id)}{framework}. Ended: {ended}. Task completed: {done}.  \n"
-        f"Verdicts: {words or 'none'}."
+    return f"{said} Task completed: {done}.  \nVerdicts: {words or 'none'}."
+
+
+def _attribution(found: Attribution) -> Iterator[str]:
+    yield f"### {_decision(found)}"
+    if found.step is not None:
+        yield _plain(found.reason)
+    if found.counterfactual:
+        yield f"Instead: {_plain(found.counterfactual)}"
+    yield _quotes(found.evidence)
+    others = [each for each in found.candidates if each.step != found.step]
+    yield "\n".join(f"- also weighed: {_plain(_weighed(each))}" for each in others)
+    yield (
+        f"Attributed by {_plain(found.model) or 'no model'}, {wording.METHODS[found.method]}: "
+        f"{wording.share(found.coverage)} of the messages read; "
+        f"{wording.count(found.usage.calls, 'call')}, {wording.money(found.usage.usd)}, "
+        f"tokens: {wording.tokens(found.usage)}."
     )
+
+
+def _decision(found: Attribution) -> str:
+    if found.step is None:
+        return _plain(wording.decision(found).capitalize())
+    word = wording.DECISIONS[found.result].capitalize()
+    return f"{word}: message {found.step}, {_plain(wording.agent_name(found.agent))}"
+
+
+def _weighed(candidate: Candidate) -> str:
+    why = f": {candidate.objection}" if candidate.objection else ""
+    agent = wording.agent_name(candidate.agent)
+    return f"message {candidate.step}, {agent}, {wording.CHECKS[candidate.check]}{why}"
+
+
+def _said(report: Report) -> Iterator[str]:
+    said = [v for v in report.verdicts.values() if v.verdict in ("present", "unsure")]
+    yield from map(_verdict, sorted(said, key=lambda v: v.verdict != "present"))
+    yield _rest(report)
 
 
 def _verdict(verdict: Verdict) -> str:
@@ -66,10 +101,13 @@ def _verdict(verdict: Verdict) -> str:
     if verdict.why or notes:
         lines.append("")
         lines.append(" ".join(filter(None, [_plain(verdict.why), _in_brackets(notes)])))
-    quotes = [
-        f"- message {item.message_index}: “{_short(item.quote)}”" for item in verdict.evidence
-    ]
-    return "\n".join([*lines, *([""] if quotes else []), *quotes])
+    if verdict.evidence:
+        lines += ["", _quotes(verdict.evidence)]
+    return "\n".join(lines)
+
+
+def _quotes(evidence: Iterable[Evidence]) -> str:
+    return "\n".join(f"- message {item.message_index}: “{_short(item.quote)}”" for item in evidence)
 
 
 def _rest(report: Report) -> str:

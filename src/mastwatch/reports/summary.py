@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from mastwatch.reports.cases import Case
+from mastwatch.reports.deciders import Deciders, deciders
 from mastwatch.reports.intervals import Interval, odds_ratio
 from mastwatch.reports.tallies import Period, Tally, tally, trend
 
@@ -59,7 +60,8 @@ class Summary:
         usd_runs: How many those are.
         usd_median, usd_max: Per run.
         tokens: All tokens.
-        whole: Runs with coverage 1.0.
+        whole: Judged runs with coverage 1.0.
+        deciders: Who decides failures.
     """
 
     cases: tuple[Case, ...]
@@ -77,6 +79,7 @@ class Summary:
     usd_max: float | None
     tokens: int
     whole: int
+    deciders: Deciders
 
 
 def summarise(cases: Iterable[Case]) -> Summary:
@@ -104,6 +107,7 @@ def summarise(cases: Iterable[Case]) -> Summary:
         usd_max=max(costs, default=None),
         tokens=sum(run.usage.input_tokens + run.usage.output_tokens for run in runs),
         whole=sum(run.coverage >= 1 for run in runs),
+        deciders=deciders(runs),
     )
 
 

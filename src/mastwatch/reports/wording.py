@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 from mastwatch import taxonomy
-from mastwatch.store import Trace, Usage, Verdict
+from mastwatch.store import Attribution, Trace, Usage, Verdict
 
 REASONS = {
+    "ambiguous": "the model decided for neither half of the run",
     "auth": "the model's server refused the key",
     "budget": "a limit on calls, tokens or money was reached",
     "conflict": "the model said two different things",
@@ -15,7 +16,9 @@ REASONS = {
     "empty": "the model sent an empty reply",
     "internal_error": "an error of mastwatch itself",
     "missing": "the model said nothing about this mode",
+    "no_error": "the model saw no error that decided the run",
     "no_evidence": "no quote of it was found in the run",
+    "no_such_step": "the model named steps that the run does not have",
     "no_rows": "the run holds no messages, or is no longer in the store",
     "no_text": "the messages of the run hold no text",
     "not_at_end": "no evidence near the end of the run, where this mode shows",
@@ -25,6 +28,7 @@ REASONS = {
     "refusal": "the model refused to answer",
     "schema": "the reply about this mode was malformed",
     "single_agent": "one agent only; this mode takes two",
+    "succeeded": "the run is known to have succeeded",
     "split_vote": "the votes were split",
     "timeout": "the model did not answer in time",
     "truncated": "the reply was cut off",
@@ -41,6 +45,23 @@ WORDS = {
     "yes": "yes",
     "no": "no",
     "unclear": "unclear",
+}
+METHODS = {
+    "propose_verify": "propose and verify",
+    "all_at_once": "all at once",
+    "step_by_step": "step by step",
+    "binary_search": "binary search",
+}
+DECISIONS = {
+    "attributed": "decided",
+    "unverified": "perhaps",
+    "none": "no deciding step",
+    "not_evaluated": "not evaluated",
+}
+CHECKS = {
+    "survived": "survived its check",
+    "refuted": "refuted",
+    "unchecked": "not checked",
 }
 _NAME_CHARS = 80
 
@@ -69,6 +90,19 @@ def slug_name(slug: str) -> str:
         return taxonomy.mode(slug).name
     except KeyError:
         return slug.replace("_", " ").capitalize()
+
+
+def decision(attribution: Attribution) -> str:
+    """What an attribution says, in one line.
+
+    >>> found = Attribution(run_id="r", method="all_at_once", result="none", reason="no_error")
+    >>> decision(found)
+    'no deciding step: the model saw no error that decided the run'
+    """
+    word = DECISIONS[attribution.result]
+    if attribution.step is None:
+        return f"{word}: {reason(attribution.reason)}" if attribution.reason else word
+    return f"{word}: #{attribution.step} {agent_name(attribution.agent)}"
 
 
 def fatal(slug: str) -> bool:

@@ -73,6 +73,7 @@ class RunFilter:
         since, until: Unix seconds, the latter exclusive; of the run's end, where that is unknown of
             its start, where that is too of the time it was stored.
         judged: Whether there is a judge's report.
+        attributed: Whether there is an attribution.
         limit: At most so many, newest first.
     """
 
@@ -87,6 +88,7 @@ class RunFilter:
     since: float | None = None
     until: float | None = None
     judged: bool | None = None
+    attributed: bool | None = None
     limit: int | None = None
 
 
@@ -103,6 +105,7 @@ class StoredRun:
         started, ended: Unix seconds; None in logs without times.
         size: Bytes it takes in the store.
         judged: Whether there is a judge's report.
+        attributed: Whether there is an attribution.
     """
 
     run_id: str
@@ -117,6 +120,7 @@ class StoredRun:
     success: bool | None
     size: int
     judged: bool
+    attributed: bool
 
 
 class Store(Protocol):

@@ -146,7 +146,8 @@ def _report(data: dict[str, Any]) -> Report:
     }
     return Report(
         **{
-            **{name: value for name, value in data.items() if name != "run"},
+            # The file of a run holds its attribution, too.
+            **{name: value for name, value in data.items() if name not in ("run", "attribution")},
             "run_id": data["run"],
             "verdicts": verdicts,
             "usage": Usage(**data["usage"]),

@@ -7,7 +7,8 @@ from typing import Any
 
 from mastwatch.store.base import RunFilter
 
-JUDGED = "EXISTS (SELECT 1 FROM reports r WHERE r.run_id = runs.run_id AND r.kind = 'judge')"
+_RESULT = "EXISTS (SELECT 1 FROM reports r WHERE r.run_id = runs.run_id AND r.kind = '{}')"
+JUDGED, ATTRIBUTED = _RESULT.format("judge"), _RESULT.format("attribute")
 _CONDITIONS = {
     "run_id": "run_id = ?",
     "framework": "framework = ?",
@@ -20,6 +21,7 @@ _CONDITIONS = {
     "since": "at >= ?",
     "until": "at < ?",
     "judged": f"{JUDGED} = ?",
+    "attributed": f"{ATTRIBUTED} = ?",
 }
 assert {f.name for f in fields(RunFilter)} - {"limit"} == set(_CONDITIONS)
 

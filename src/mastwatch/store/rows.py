@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 from mastwatch.store import codec
 from mastwatch.store.attribution import Attribution
 from mastwatch.store.base import JobKind, RunFilter, StoredRun, StoreError
-from mastwatch.store.filters import JUDGED, bindable, where
+from mastwatch.store.filters import ATTRIBUTED, JUDGED, bindable, where
 from mastwatch.store.report import Report
 from mastwatch.store.trace import Trace
 
@@ -21,7 +21,7 @@ Row: TypeAlias = dict[str, Any]
 _T = TypeVar("_T")
 _LISTED = (
     "run_id, framework, release, environment, conversation_id, user_id, started, ended, outcome, "
-    f"success, size, {JUDGED}"
+    f"success, size, {JUDGED}, {ATTRIBUTED}"
 )
 _LEVEL = 1  # the higher levels take four times as long for a tenth less
 
@@ -75,6 +75,7 @@ def listing(connection: sqlite3.Connection, which: RunFilter) -> list[StoredRun]
             success=None if row[9] is None else bool(row[9]),
             size=row[10],
             judged=bool(row[11]),
+            attributed=bool(row[12]),
         )
         for row in _select(connection, _LISTED, which)
     ]

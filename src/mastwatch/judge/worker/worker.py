@@ -15,6 +15,7 @@ from typing import TypeVar
 from mastwatch.guard import guard
 from mastwatch.judge.worker.duty import Duty, Result
 from mastwatch.judge.worker.fate import MAX_LOST, Fate, fate
+from mastwatch.judge.worker.late import follow_late
 from mastwatch.judge.worker.lease import done
 from mastwatch.judge.worker.listener import Listener
 from mastwatch.judge.worker.pool import DaemonPool
@@ -211,6 +212,8 @@ class Worker:
         following = duty.then(result, trace)
         if not await self._stored(lambda: self._store.finish(job, result, then=following)):
             return
+        if following is None:
+            await self._stored(lambda: follow_late(self._store, duty, job, result))
         self.finished[job.kind] += 1
         self._trouble.over()
         self._tell(lambda listener: duty.tell(listener, result, trace))

@@ -7,19 +7,23 @@ from collections.abc import Iterator, Sequence
 
 from mastwatch.judge.render import row_text
 from mastwatch.reports import wording
-from mastwatch.reports.html.marks import Mark, Marks, hues, row_anchor, verdict_anchor
+from mastwatch.reports.html.attribution import in_place
+from mastwatch.reports.html.marks import Mark, Marks, hues, row_anchor
 from mastwatch.reports.html.markup import Child, Html, el, join
-from mastwatch.store import Trace, TraceRow
+from mastwatch.store import Attribution, Trace, TraceRow
 
 FOLDED_CHARS = 4_000
 """Messages longer than this are shown in part; the rest is one click away."""
 SHOWN_CHARS = 1_500
 
 
-def conversation(trace: Trace, marks: Marks) -> Html:
+def conversation(trace: Trace, marks: Marks, attribution: Attribution | None) -> Html:
     """The rows of a run, and what is known beside them."""
     colours = hues(trace)
-    rows = [_row(row, trace, marks, colours.get(row.agent, "")) for row in trace.rows]
+    rows = [
+        _row(row, trace, marks, colours.get(row.agent, ""), _decided(row, attribution))
+        for row in trace.rows
+    ]
     lost = None
     if trace.left_out:
         lost = f"{wording.count(trace.left_out, 'row')} beyond the recorder's bound are not here."
@@ -57,14 +61,21 @@ def _folded(label: str, texts: Sequence[tuple[str, str]]) -> Html | None:
     return el("details", el("summary", f"{label} ({len(texts)})"), shown, class_="beside")
 
 
-def _row(row: TraceRow, trace: Trace, marks: Marks, hue: str) -> Html:
+def _decided(row: TraceRow, attribution: Attribution | None) -> Attribution | None:
+    """The attribution, where this is its row."""
+    return attribution if attribution is not None and attribution.step == row.index else None
+
+
+def _row(row: TraceRow, trace: Trace, marks: Marks, hue: str, decided: Attribution | None) -> Html:
     quoted = marks.of_row(row.index)
+    classes = ["row", row.kind, hue, "quoted" if quoted else "", "decisive" if decided else ""]
     return el(
         "li",
         _head(row, trace, marks),
         _body(row, quoted),
+        in_place(decided) if decided else None,
         id=row_anchor(row.index),
-        class_=f"row {row.kind} {'quoted' if quoted else ''} {hue}",
+        class_=" ".join(filter(None, classes)),
     )
 
 
@@ -75,12 +86,12 @@ def _head(row: TraceRow, trace: Trace, marks: Marks) -> Html:
     flags: list[Child] = [
         el(
             "a",
-            f"{mark.verdict.mode}",
-            href=f"#{verdict_anchor(mark.verdict.slug)}",
-            class_=f"tag {mark.verdict.verdict}",
-            title=f"Evidence of {wording.mode_name(mark.verdict)}: back to the verdict",
+            claim.tag,
+            href=f"#{claim.anchor}",
+            class_=f"tag {claim.tone}",
+            title=f"Evidence of {claim.name}: back to it",
         )
-        for mark in {m.verdict.slug: m for m in marks.of_row(row.index)}.values()
+        for claim in dict.fromkeys(mark.claim for mark in marks.of_row(row.index))
     ]
     flags += [
         el("span", f"live {f.mode} {f.severity.label}", class_=f"tag live {f.severity.label}")
@@ -163,7 +174,7 @@ def _marked(text: str, begin: int, end: int, quoted: Sequence[Mark]) -> Iterator
             "mark",
             text[start:stop],
             id=first.anchor if first.begin == start else None,
-            class_=first.verdict.verdict,
+            class_=" ".join(dict.fromkeys(mark.claim.tone for mark in over)),
             data_quotes=" ".join(mark.anchor for mark in over),
-            title=", ".join(dict.fromkeys(wording.mode_name(mark.verdict) for mark in over)),
+            title=", ".join(dict.fromkeys(mark.claim.name for mark in over)),
         )

@@ -5,24 +5,32 @@ from __future__ import annotations
 from collections import Counter
 
 from mastwatch.reports import wording
+from mastwatch.reports.html.attribution import header_link
 from mastwatch.reports.html.markup import Child, Html, el
-from mastwatch.store import Report, Trace
+from mastwatch.store import Attribution, Report, Trace
 
 Fact = tuple[str, str, str]
 """Label, value, and a class: ``bad`` and ``good`` are coloured."""
 
 
-def header(trace: Trace, report: Report) -> Html:
+def header(trace: Trace, report: Report | None, attribution: Attribution | None) -> Html:
     """The head of the page."""
     return el(
         "header",
         el("p", "mastwatch · run report", class_="brand"),
         el("h1", wording.title(trace)),
         el("p", _origin(trace), class_="origin"),
-        el("p", _result(report), class_="result"),
-        _list(_facts(trace, report), "facts"),
-        el("details", el("summary", "How this was judged"), _list(_method(report), "facts small")),
-        _problems(report),
+        el(
+            "p",
+            header_link(attribution) if attribution is not None else None,
+            _result(report) if report is not None else el("span", "not judged", class_="word"),
+            class_="result",
+        ),
+        _list([*_ending(trace), *(_facts(report) if report is not None else ())], "facts"),
+        el("details", el("summary", "How this was judged"), _list(_method(report), "facts small"))
+        if report is not None
+        else None,
+        _problems(report) if report is not None else None,
     )
 
 
@@ -46,14 +54,21 @@ def _result(report: Report) -> list[Child]:
     ]
 
 
-def _facts(trace: Trace, report: Report) -> list[Fact]:
+def _ending(trace: Trace) -> list[Fact]:
     ended = f"{trace.outcome}: {trace.reason}" if trace.reason else trace.outcome
     if trace.error:
         ended += f" ({trace.error})"
+    facts = [("Ended", ended, "bad" if trace.error else "")]
+    if trace.success is not None:
+        said = "success" if trace.success else "failure"
+        facts.append(("Outcome, says the host", said, "good" if trace.success else "bad"))
+    return facts
+
+
+def _facts(report: Report) -> list[Fact]:
     done = {"yes": "good", "no": "bad"}.get(report.task_completed, "")
     counts = report.evidence_counts
-    facts = [
-        ("Ended", ended, "bad" if trace.error else ""),
+    return [
         ("Task completed, says the judge", wording.WORDS[report.task_completed], done),
         ("Coverage", _coverage(report), "" if report.coverage >= 1 else "bad"),
         (
@@ -67,10 +82,6 @@ def _facts(trace: Trace, report: Report) -> list[Fact]:
         ("Tokens", wording.tokens(report.usage), ""),
         ("Calibration", report.calibration, ""),
     ]
-    if trace.success is not None:
-        said = "success" if trace.success else "failure"
-        facts.insert(1, ("Outcome, says the host", said, "good" if trace.success else "bad"))
-    return facts
 
 
 def _coverage(report: Report) -> str:

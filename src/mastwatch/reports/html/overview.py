@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mastwatch.reports import wording
 from mastwatch.reports.cases import Case
+from mastwatch.reports.html.deciding import decided, deciding
 from mastwatch.reports.html.document import document
 from mastwatch.reports.html.markup import Child, Html, el
 from mastwatch.reports.html.tables import bar, cell, odds, of, share, table
@@ -34,6 +35,7 @@ def summary_page(summary: Summary) -> str:
         _header(summary),
         el(
             "main",
+            deciding(summary.deciders) if summary.deciders.results else None,
             _modes(summary),
             trend(summary.trend),
             _fatality(summary),
@@ -48,13 +50,16 @@ def summary_page(summary: Summary) -> str:
 
 def _header(summary: Summary) -> Html:
     runs = len(summary.cases)
+    judged = sum(bool(run.verdicts) for run in summary.cases)
     flagged = sum(bool(run.present) for run in summary.cases)
     failed = [run.failed for run in summary.cases if run.failed is not None]
+    attributed = sum(summary.deciders.results.values())
     facts = [
-        ("Runs judged", f"{runs:,}"),
-        ("With a failure mode", of(flagged, runs)),
+        ("Runs judged", f"{judged:,}"),
+        ("With a failure mode", of(flagged, judged)),
         ("Failed", f"{of(sum(failed), len(failed))} whose outcome is known"),
-        ("Read whole", of(summary.whole, runs)),
+        ("Failures attributed", f"{attributed:,}"),
+        ("Read whole by the judge", of(summary.whole, judged)),
         ("Cost", _cost(summary)),
         ("Tokens", f"{summary.tokens:,}"),
     ]
@@ -84,7 +89,9 @@ def _cost(summary: Summary) -> str:
     return f"{text}; no price known for {wording.count(unknown, 'run')}" if unknown else text
 
 
-def _modes(summary: Summary) -> Html:
+def _modes(summary: Summary) -> Html | None:
+    if not summary.modes and summary.cases:
+        return None
     order = sorted(summary.modes, key=lambda slug: -summary.tallies[slug].present)
     rows = [
         el(
@@ -108,7 +115,10 @@ def _name(slug: str, summary: Summary) -> list[Child]:
     return [wording.slug_name(slug), " ", el("small", summary.modes[slug])]
 
 
-def _fatality(summary: Summary) -> Html:
+def _fatality(summary: Summary) -> Html | None:
+    if not summary.modes and summary.cases:
+        return None
+
     def weight(slug: str) -> tuple[bool, float]:
         known = summary.fatality[slug].odds
         return known is None, -(known.low if known else 0.0)
@@ -198,7 +208,7 @@ def _runs(cases: Sequence[Case]) -> Html:
     rows = [_run(run) for run in cases[:MAX_RUNS]]
     more = len(cases) - len(rows)
     note = f"{more} older runs are in the JSON." if more > 0 else ""
-    head = ("Run", "Ended", "Framework", "Failed", "Modes present", "Cost")
+    head = ("Run", "Ended", "Framework", "Failed", "Decided by", "Modes present", "Cost")
     return el("section", el("h2", "Runs"), table(head, rows, note), id="runs")
 
 
@@ -216,6 +226,7 @@ def _run(run: Case) -> Html:
         el("td", wording.moment(run.at)),
         el("td", run.framework),
         el("td", failed),
+        el("td", decided(run)),
         el("td", el("span", tags, class_="tags")),
         el("td", wording.money(run.usage.usd), class_="figure"),
     )

@@ -20,13 +20,21 @@ MAX_COLUMNS = 240
 """Columns of a lane; in a longer run several rows share one."""
 _LANE, _TRACK, _HEIGHT = 34, 18, 10
 _OTHERS = "others"
+_SAID = ("present", "unsure")
+"""Verdicts whose evidence is shown."""
 
 
-def timeline(trace: Trace, marks: Marks) -> Html | None:
-    """The run at a glance; None when it has no rows."""
+def timeline(trace: Trace, marks: Marks, decided: int | None = None) -> Html | None:
+    """The run at a glance; None when it has no rows.
+
+    Args:
+        trace: The run.
+        marks: What is said about its rows.
+        decided: The step that decided it.
+    """
     if not trace.rows:
         return None
-    picture = _Picture(trace, marks)
+    picture = _Picture(trace, marks, decided)
     return el(
         "section",
         el("h2", "Timeline ", el("small", "messages from first to last")),
@@ -34,13 +42,14 @@ def timeline(trace: Trace, marks: Marks) -> Html | None:
             "svg",
             picture.labels(),
             picture.blocks(),
+            picture.decision(),
             picture.signs(),
             width="100%",
             height=picture.height,
             role="group",
             aria_label="Agents over time",
         ),
-        _key(trace, marks),
+        _key(trace, marks, decided),
         id="timeline",
     )
 
@@ -48,8 +57,9 @@ def timeline(trace: Trace, marks: Marks) -> Html | None:
 class _Picture:
     """The shapes of one run's timeline."""
 
-    def __init__(self, trace: Trace, marks: Marks) -> None:
+    def __init__(self, trace: Trace, marks: Marks, decided: int | None) -> None:
         self._rows = trace.rows
+        self._decided = decided
         self._marks = marks
         self._hues = hues(trace)
         self._columns = min(len(trace.rows), MAX_COLUMNS)
@@ -87,6 +97,17 @@ class _Picture:
         # Out of the tab order: the conversation itself is the way through with the keyboard.
         return el("a", name, shape, href=f"#{row_anchor(first.index)}", tabindex=-1)
 
+    def decision(self) -> Iterator[Html]:
+        """A line through all lanes where the run was decided, and a flag on who decided it."""
+        for position, row in enumerate(self._rows):
+            if row.index == self._decided:
+                x = f"{100 * (self._column(position) + 0.4) / self._columns:.2f}%"
+                yield el("rect", x=x, y=0, width=2, height=self.height - 4, class_="decisive")
+                shape = el("path", d="M0 -12 14 -6 0 0Z", class_="decisive")
+                flag = el("svg", shape, x=x, y=self._top(row), overflow="visible")
+                label = f"#{row.index}: here {wording.agent_name(row.agent)} decided the run"
+                yield _sign(label, flag, f"#{row_anchor(row.index)}")
+
     def signs(self) -> Iterator[Html]:
         """Evidence below the messages, live findings above."""
         for position, row in enumerate(self._rows):
@@ -95,11 +116,11 @@ class _Picture:
             yield from self._finding(row, x)
 
     def _evidence(self, row: TraceRow, x: str) -> Iterator[Html]:
-        quoted = [m for m in self._marks.of_row(row.index) if m.verdict.verdict != "absent"]
+        quoted = [m for m in self._marks.of_row(row.index) if m.claim.tone in _SAID]
         if quoted:
-            names = ", ".join(dict.fromkeys(wording.mode_name(m.verdict) for m in quoted))
+            names = ", ".join(dict.fromkeys(mark.claim.name for mark in quoted))
             y = self._top(row) + _HEIGHT + 4
-            dot = el("circle", cx=x, cy=y, r=4, class_=quoted[0].verdict.verdict)
+            dot = el("circle", cx=x, cy=y, r=4, class_=quoted[0].claim.tone)
             target = self._marks.target(quoted[0]) or f"#{row_anchor(row.index)}"
             yield _sign(f"#{row.index}: evidence of {names}", dot, target)
 
@@ -132,11 +153,13 @@ def _sign(label: str, shape: Html, target: str) -> Html:
     return el("a", el("title", label), shape, href=target, aria_label=label, class_="sign")
 
 
-def _key(trace: Trace, marks: Marks) -> Html:
+def _key(trace: Trace, marks: Marks, decided: int | None) -> Html:
     severities = sorted({finding.severity for finding in trace.findings}, reverse=True)
     entries = [("◆", f"live finding, {s.label}", s.label) for s in severities]
-    if any(marks.of_row(row.index) for row in trace.rows):
+    if any(m.claim.tone in _SAID for row in trace.rows for m in marks.of_row(row.index)):
         entries.insert(0, ("●", "evidence of the judge", "present"))
+    if decided in marks.known:
+        entries.insert(0, ("⚑", "the step that decided", "decisive"))
     entries.append(("▬", "message; tool results are pale", ""))
     parts: list[Child] = [
         el("span", el("span", f"{shape} ", class_="shape", aria_hidden="true"), label,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mastwatch.reports import wording
-from mastwatch.reports.html.marks import Mark, Marks, in_reading_order, verdict_anchor
+from mastwatch.reports.html.evidence import quotes
+from mastwatch.reports.html.marks import Marks, in_reading_order, verdict_anchor
 from mastwatch.reports.html.markup import Html, el
 from mastwatch.store import Report, Verdict
-
-QUOTE_CHARS = 320
 
 
 def verdicts(report: Report, marks: Marks) -> Html:
@@ -58,7 +57,7 @@ def _card(verdict: Verdict, marks: Marks) -> Html:
         ),
         el("p", verdict.why, class_="why", dir="auto") if verdict.why else None,
         el("p", _beside(verdict, fatal), class_="note") if _beside(verdict, fatal) else None,
-        _quotes(verdict, marks),
+        quotes(verdict_anchor(verdict.slug), marks),
         id=verdict_anchor(verdict.slug),
         class_=f"verdict {verdict.verdict}",
     )
@@ -76,24 +75,3 @@ def _beside(verdict: Verdict, fatal: bool) -> str:
     if fatal:
         parts.append("occurs almost only in failed runs")
     return " · ".join(parts)
-
-
-def _quotes(verdict: Verdict, marks: Marks) -> Html | None:
-    quotes = marks.of_verdict(verdict.slug)
-    if not quotes:
-        return None
-    return el("ol", [el("li", _quote(mark, marks)) for mark in quotes], class_="evidence")
-
-
-def _quote(mark: Mark, marks: Marks) -> Html:
-    item = mark.evidence
-    quote = item.quote
-    if len(quote) > QUOTE_CHARS:
-        quote = f"{quote[:QUOTE_CHARS]} …"
-    inside = [el("span", f"#{item.message_index}", class_="number"), el("q", quote, dir="auto")]
-    if item.status == "repaired":
-        inside.append(el("small", "put right: the judge gave another message or other words"))
-    target = marks.target(mark)
-    if target is None:
-        return el("span", inside, el("small", "this message is not in the stored run"))
-    return el("a", inside, href=target, class_="quote")

@@ -1,4 +1,4 @@
-"""What the judge says and costs, counted."""
+"""What the judge and attribution say and cost, counted."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from mastwatch import metric_names as names
 from mastwatch.judge.calibrate import UNCALIBRATED, Calibrations
 from mastwatch.judge.worker.listener import Listener
 from mastwatch.metric_names import Metric
+from mastwatch.sinks.metrics.attribution import AttributionCounts
 from mastwatch.sinks.metrics.instruments import Counter, Gauge, Instruments
 from mastwatch.sinks.metrics.labels import BoundedLabel
 from mastwatch.store import Attribution, Report, TaskWord, Trace
@@ -26,7 +27,7 @@ _SECONDS = (0.5, 1, 2, 5, 10, 20, 40, 80, 160, 320, 640)
 
 
 class JudgeMetrics(Listener):
-    """Counts reports.
+    """Counts reports and attributions.
 
     Args:
         instruments: What it counts with; closed with this.
@@ -68,6 +69,7 @@ class JudgeMetrics(Listener):
         self._kappa = self._gauge(names.JUDGE_AGREEMENT)
         seconds = names.JUDGE_SECONDS
         self._seconds = self._instruments.histogram(seconds, seconds.labels, _SECONDS).labels()
+        self._attributions = AttributionCounts(self._instruments)
 
     def _make_children(self) -> None:
         for mode in taxonomy.MODES:
@@ -96,10 +98,18 @@ class JudgeMetrics(Listener):
         if report.calibration != self._calibration:
             self._show_agreement(report)
 
+    def on_attribution(self, attribution: Attribution, trace: Trace) -> None:
+        """Count an attribution."""
+        self._attributions.count(attribution, trace)
+        self._usd.inc(attribution.usage.usd or 0.0)
+
     def on_put_off(self, result: Report | Attribution) -> None:
-        """Count what was spent on a run that is to be judged again."""
+        """Count what was spent on a run that is to be looked at again."""
         if isinstance(result, Report):
             self._count_spending(result)
+        else:
+            self._attributions.spent(result.usage)
+            self._usd.inc(result.usage.usd or 0.0)
 
     def on_queue(self, depth: int) -> None:
         """Show how long the queue is."""
