@@ -183,7 +183,7 @@ def test_nothing_readable_is_2(capsys, logs, tmp_path):
 def test_folders_are_walked(capsys, logs, tmp_path):
     logs("in/b.jsonl", log("b", "loop"))
     logs("in/deep/c.json", log("c", "loop"))
-    logs("in/notes.txt", "no log")
+    logs("in/notes.md", "no log")
     _, found, err = detect(capsys, str(tmp_path / "in"))
     assert ([f["run"] for f in found], err) == (["b", "c"], [])
     (tmp_path / "bare").mkdir()

@@ -11,6 +11,7 @@ from importlib import metadata
 from mastwatch.commands import (
     attribute,
     config,
+    convert,
     dashboards,
     demo,
     detect,
@@ -27,6 +28,7 @@ _COMMANDS = (
     detect,
     judge,
     attribute,
+    convert,
     evaluate,
     demo,
     plugins,
@@ -42,6 +44,7 @@ examples:
   mastwatch run uvicorn app:app        the same for any program
   mastwatch detect runs.jsonl.gz       findings of recorded runs
   mastwatch detect logs/ --fail-on warn
+  mastwatch convert logs/ --out runs.jsonl.gz
   mastwatch judge runs.jsonl --dry-run what judging them with a model would cost
   mastwatch doctor                     what is instrumented here, and what is not
 """
@@ -96,19 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"mastwatch {_version()}")
     commands = parser.add_subparsers(dest="command", metavar="command", title="commands")
-    for module in (
-        run,
-        detect,
-        judge,
-        attribute,
-        evaluate,
-        demo,
-        plugins,
-        config,
-        doctor,
-        store,
-        dashboards,
-    ):
+    for module in _COMMANDS:
         module.add(commands)
     return parser
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from mastwatch.policy import Policy
     from mastwatch.settings import Settings
 
-_SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+_TEXTS = (".jsonl", ".json", ".ndjson", ".log", ".txt")
+_DATABASES = (".db", ".sqlite", ".sqlite3")
+_SUFFIXES = (*_TEXTS, *(f"{suffix}.gz" for suffix in _TEXTS), *_DATABASES)
 _EXAMPLES = """\
 examples:
   mastwatch detect runs.jsonl.gz
@@ -45,9 +47,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="log file, folder of logs, or - for stdin"
     )
-    parser.add_argument(
-        "--format", default="auto", choices=format_names(), help="of the logs (default: auto)"
-    )
+    add_format(parser)
     parser.add_argument("--json", action="store_true", help="JSON lines on a terminal too")
     parser.add_argument(
         "--fail-on",
@@ -98,6 +98,17 @@ def _mode(text: str) -> str:
         return taxonomy.mode(text).code
     except KeyError as error:
         raise argparse.ArgumentTypeError(error.args[0]) from None
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the format of the files."""
+    parser.add_argument(
+        "--format",
+        default="auto",
+        choices=format_names(),
+        metavar="NAME",
+        help=f"of the files, one of {', '.join(format_names())} (default: auto)",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -209,20 +220,22 @@ def read(files: Sequence[str], format: str) -> Iterator[RecordedRun | Problem]:
         if file == "-":
             yield from read_runs(sys.stdin.buffer, format, name="<stdin>")
         elif os.path.isdir(file):
-            inside = list(_walk(file))
+            inside = list(logs(file))
             for path in inside:
                 yield from read_runs(path, format)
             if not inside:
-                yield Problem(Where(file), f"holds no {', '.join('*' + s for s in _SUFFIXES)}")
+                names = ", ".join(f"*{suffix}" for suffix in (*_TEXTS, *_DATABASES))
+                yield Problem(Where(file), f"holds no {names} (or *.gz of them)")
         else:
             yield from read_runs(file, format)
 
 
-def _walk(folder: str) -> Iterator[str]:
+def logs(folder: str) -> Iterator[str]:
+    """The logs in a folder and those below it, by their endings; hidden ones are left out."""
     for where, folders, names in os.walk(folder):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if name.lower().endswith(_SUFFIXES):
+            if name.lower().endswith(_SUFFIXES) and not name.startswith("."):
                 yield os.path.join(where, name)
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mastwatch.formats import format_names
+from mastwatch.commands.detect import add_format
 
 if TYPE_CHECKING:
     from mastwatch.judge.settings import JudgeSettings
@@ -21,7 +21,7 @@ _NAMES = ("model", "base_url", "profile", "language", "concurrency")
 def add_input(parser: argparse.ArgumentParser) -> None:
     """Add which runs."""
     parser.add_argument("runs", nargs="*", metavar="RUN|FILE", help="or - for stdin")
-    parser.add_argument("--format", default="auto", choices=format_names(), help="of the files")
+    add_format(parser)
     parser.add_argument("--limit", type=count, metavar="N", help="at most so many runs")
     parser.add_argument("--store", metavar="FILE", help="store of runs, answers and daily limits")
 

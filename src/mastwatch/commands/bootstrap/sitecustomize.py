@@ -65,8 +65,9 @@ def _instrument(options: dict[str, Any]) -> None:
 
         from mastwatch import live
 
-        view = live.start(handle)
-        atexit.register(view.stop)
+        live.start(handle)
+        # Before the view writes its summary: these runs end with the process.
+        atexit.register(handle.emitter.histories.close)
 
 
 def _say(text: str) -> None:
