@@ -11,7 +11,7 @@ from ag2.events import BaseEvent, HumanInputRequest, ModelResponse, ToolCallEven
 from ag2.middleware import BaseMiddleware
 
 from mastwatch.events import MessageKind, Outcome
-from mastwatch.spans.emit import Run, Scope
+from mastwatch.spans.emit import Run, Scope, ToolCall
 from mastwatch_instrumentations._patch import around_async
 from mastwatch_instrumentations.ag2 import reading
 from mastwatch_instrumentations.ag2.brake import HALTED
@@ -91,6 +91,9 @@ class Turn:
 
     def _reply(self, text: str, kind: MessageKind) -> None:
         recipients: tuple[str, ...] = ()
+        caller = self.run.parent
+        if self._own and isinstance(caller, ToolCall):
+            recipients = (caller.agent,)  # who uses this agent as a tool
         if self.channel is not None:
             channel, member = self.channel
             recipients = channel.others(member.agent_id)

@@ -11,8 +11,9 @@ What is not seen: realtime and voice agents; models asked outside any run.
 What is no utterance: the user's input, which is the run's task; the output of a tool that ends the
 run; an answer that holds reasoning only. A hand-off is a tool call, as the model makes it.
 
-How a run ends: ``MaxTurnsExceeded`` is its limit, also where an error handler answers in its place;
-a guardrail that trips means that the app has called it off (``cancelled``). Interruptions pause it,
+How a run ends: ``MaxTurnsExceeded`` is its limit, also where an error handler answers in its place
+(how near a run is to it is looked at only where the app set another than the SDK's own); a
+guardrail that trips means that the app has called it off (``cancelled``). Interruptions pause it,
 and running its ``RunState`` resumes it: it is known by its task and its session, conversation or
 group id, and without one as long as no other nameless run is paused. A stream goes on when nobody
 reads it: it is abandoned when the event loop is closed on it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -71,7 +72,8 @@ class Key(NamedTuple):
     """What a paused run is found by when it is resumed; the SDK gives runs no id."""
 
     conversation: str | None
-    task: str | None
+    task: bytes
+    """A digest: many may wait for long, and tasks carry whole documents."""
 
 
 class RunFrame:
@@ -166,10 +168,11 @@ class Runs:
         given = argument(args, kwargs, 1, "input")
         state = given if isinstance(given, agents.RunState) else None
         around = self._emitter.current()
-        key = Key(_conversation(state, kwargs), task_of(_asked(given, state)))
+        task = task_of(_asked(given, state))
+        key = Key(_conversation(state, kwargs), _digest(task))
         # A state from elsewhere (another process, a copy) goes on with no run that is known here.
         memory = self._paused.pop(key, None) if state is not None else None
-        run = self._start(agent, key, state, kwargs, resume=memory is not None)
+        run = self._start(agent, task, key, state, kwargs, resume=memory is not None)
         speaker = agent if state is None else getattr(state, "_current_agent", None) or agent
         caller = around.agent if isinstance(around, ToolCall) else ""
         session = Session(run, speaker.name, caller)
@@ -181,18 +184,28 @@ class Runs:
         kwargs["hooks"] = beside(ours, kwargs.get("hooks"))
         return kind(session, lambda: self._remember(key, session.memory))
 
-    def _start(self, agent: Any, key: Key, state: Any, kwargs: dict[str, Any], resume: bool) -> Run:
+    def _start(
+        self,
+        agent: Any,
+        task: str | None,
+        key: Key,
+        state: Any,
+        kwargs: dict[str, Any],
+        resume: bool,
+    ) -> Run:
         name = _option(kwargs.get("run_config"), "workflow_name")
         turns = kwargs.get("max_turns", DEFAULT_MAX_TURNS)
         if state is not None:
             turns = getattr(state, "_max_turns", turns)
+        # The SDK's own limit only stops what runs away: near it a healthy run is no worse off.
+        limit = None if turns == DEFAULT_MAX_TURNS else turns
         return self._emitter.start_run(
             name if name and name != _UNNAMED else agent.name,
             framework=FRAMEWORK,
-            task=key.task,
+            task=task,
             conversation_id=key.conversation,
             prompts=prompts_of(agent),
-            contract=Contract(max_messages=turns, source="max_turns", uncapped=turns is None),
+            contract=Contract(max_messages=limit, source="max_turns", uncapped=turns is None),
             resume=resume,
             spans=not self._traced_by(),
         )
@@ -201,6 +214,10 @@ class Runs:
         self._paused[key] = memory
         while len(self._paused) > MAX_PAUSED:
             self._paused.popitem(last=False)
+
+
+def _digest(task: str | None) -> bytes:
+    return hashlib.sha256((task or "").encode(errors="replace")).digest()
 
 
 def _asked(given: Any, state: Any) -> Any:

@@ -14,7 +14,8 @@ the reply is a message of its own after the code's.
 What is no utterance: the task; plans (``planning_interval``), which only the agent itself reads;
 what comes back from tools.
 
-How a run ends: an answer that had to be given for want of steps is the run's limit;
+How a run ends: an answer that had to be given for want of steps is the run's limit
+(how near a run is to it is looked at only where it is another than smolagents' own);
 ``agent.interrupt()`` cancels it; a stream that is closed early is abandoned.
 
 Where OpenInference or OpenTelemetry has instrumented smolagents, Events flow but the spans stay

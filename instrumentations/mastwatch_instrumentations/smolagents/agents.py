@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
-from smolagents.agents import CodeAgent
+from smolagents.agents import CodeAgent, MultiStepAgent
 
 from mastwatch.events import Contract
 from mastwatch.spans.emit import Emitter, Scope, ToolCall
@@ -27,6 +28,7 @@ from mastwatch_instrumentations.smolagents.session import (
 )
 
 FRAMEWORK = "smolagents"
+_STEPS = inspect.signature(MultiStepAgent.__init__).parameters["max_steps"].default
 
 
 class Agents:
@@ -58,14 +60,15 @@ class Agents:
             return None
         self._watch(agent)
         around = self._emitter.current() or self._executing(agent)
+        steps = argument(args, kwargs, 1, "max_steps")
         run = self._emitter.start_run(
             agent_name(agent),
             framework=FRAMEWORK,
             task=argument(args, kwargs, 0, "task"),
             prompts=prompts_of(agent),
-            contract=Contract(
-                max_messages=argument(args, kwargs, 1, "max_steps"), source="max_steps"
-            ),
+            # The limit that every agent has only stops what runs away: near it a healthy run is
+            # no worse off.
+            contract=Contract(max_messages=None if steps == _STEPS else steps, source="max_steps"),
             parent=around,
             spans=not self._traced_by(),
         )
@@ -128,15 +131,16 @@ class Agents:
     ) -> ToolFrame | None:
         """Open a call of a tool, or of a managed agent, by code that an agent wrote.
 
-        The interpreter runs it in a thread of its own, where no context arrives.
+        The interpreter runs it in a thread of its own, where no session arrives, and mostly the
+        scope does: agents at work side by side may share their tools.
         """
-        session = session_here()
+        session, scope = session_here(), self._emitter.current()
         if session is None or not session.owns(callee):
-            session = self._latest(lambda one: one.owns(callee))
+            run = scope.run if scope is not None else None
+            session = self._latest(lambda one: one.owns(callee) and run in (None, one.run))
         name = agent_name(callee)
         if session is None or name == FINAL_ANSWER:
             return None
-        scope = self._emitter.current()
         if isinstance(scope, ToolCall) and scope.name == name:
             return None  # a tool that calls the method it overrides
         arguments = arguments_of(callee, args, kwargs)

@@ -155,6 +155,8 @@ async def test_agent_as_tool_is_a_branch(recording: Recording) -> None:
     assert recording.said == [("shop", ""), ("expert", "Green tea."), ("shop", "Take green tea.")]
     outer, inner = recording.of(RunStarted)
     assert (outer.branch, inner.branch, inner.task) == ("", "1", "Which tea?")
+    told = {message.text: message.recipients for message in recording.of(MessageSent)}
+    assert told["Green tea."] == ("shop",)
     assert outer.run_id == inner.run_id
     assert [event.branch for event in recording.of(RunFinished)] == ["1", ""]
     recording.check()

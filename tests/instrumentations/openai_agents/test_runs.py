@@ -92,7 +92,7 @@ def test_tool_call_and_reply(recording: Recording, way: str) -> None:
     [started] = recording.of(RunStarted)
     assert (started.name, started.task, started.framework) == ("looker", "hello", "openai_agents")
     assert started.prompts == {"looker": "Look."}
-    assert started.contract.max_messages == 10
+    assert started.contract.max_messages is None  # nobody has asked for a limit
     [called] = recording.of(ToolCalled)
     assert (called.call_id, called.index) == ("c1", 0)
     last = recording.models[-1]
@@ -237,6 +237,7 @@ def test_max_turns_is_a_limit(recording: Recording, way: str) -> None:
     loop.model.answers = [calls("look", '{"city": "U"}', f"c{n}") for n in range(9)]  # type: ignore[union-attr]
     with pytest.raises(MaxTurnsExceeded):
         drive(way, loop, max_turns=3)
+    assert recording.of(RunStarted)[0].contract.max_messages == 3
     recording.check()
     assert recording.ends == [("limit", "Max turns (3) exceeded")]
     assert len(recording.tools) == 3

@@ -13,6 +13,7 @@ from smolagents.utils import AgentError
 from apps.smolagents_model import Scripted, answers, asks
 from mastwatch.events import MessageSent, RunStarted, ToolCalled, ToolReturned
 from mastwatch.spans import semconv
+from mastwatch.spans.carry import Carry
 from mastwatch.testing.recording import Recording
 from mastwatch_instrumentations.smolagents import SmolagentsInstrumentor
 
@@ -81,7 +82,7 @@ def test_tool_call_and_answer(recording: Recording, stream: bool, stream_outputs
     [started] = recording.of(RunStarted)
     assert (started.task, started.framework) == ("What about Ulm?", "smolagents")
     assert started.prompts["ToolCallingAgent"]
-    assert started.contract.max_messages == 20
+    assert started.contract.max_messages is None  # nobody has asked for a limit
     [called] = recording.of(ToolCalled)
     assert (called.call_id, called.index) == ("c1", 0)
     assert carriers(recording) == {0: "chat", 2: "invoke_agent"}
@@ -212,6 +213,7 @@ def test_plans_are_no_utterances(recording: Recording) -> None:
 def test_max_steps_is_a_limit(recording: Recording) -> None:
     script = [asks(("look", {"city": f"Ulm {n}"}, f"c{n}")) for n in range(2)]
     caller(*script, "I would say rain.").run("What about Ulm?", max_steps=2)
+    assert recording.of(RunStarted)[0].contract.max_messages == 2
     recording.check()
     assert recording.ends == [("limit", "Reached max steps.")]
     assert recording.said[-1] == ("ToolCallingAgent", "I would say rain.")
@@ -273,6 +275,43 @@ def test_two_runs_at_once(recording: Recording) -> None:
     for started in recording.of(RunStarted):
         said = recording.of(MessageSent, run_id=started.run_id)
         assert {message.sender for message in said} == {started.name}
+
+
+def test_code_of_agents_at_work_side_by_side_shares_its_tools(recording: Recording) -> None:
+    """The interpreter's thread knows its run by what mastwatch carries into threads."""
+    both = threading.Barrier(2, timeout=30)
+
+    @tool
+    def meet(city: str) -> str:
+        """Meet the other one.
+
+        Args:
+            city: Where.
+        """
+        both.wait()
+        return f"met in {city}"
+
+    def run(city: str) -> None:
+        lines = f"meet('{city}')\nlook('{city}')", f"final_answer('{city}')"
+        coder(*map(code, lines), tools=[meet, look], name=city).run(city)
+
+    carry = Carry()
+    carry.start()
+    try:
+        threads = [threading.Thread(target=run, args=(city,)) for city in ("Ulm", "Bonn")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        carry.stop()
+
+    tasks = {started.run_id: started.task for started in recording.of(RunStarted)}
+    called = [e for e in recording.of(ToolCalled) if e.name in ("meet", "look")]
+    assert len(called) == 4
+    assert all(e.arguments == {"city": tasks[e.run_id]} for e in called)
+    assert all(e.agent == tasks[e.run_id] for e in called)
+    recording.check()
 
 
 def test_tool_that_overrides_call_is_one_call(recording: Recording) -> None:
