@@ -1,9 +1,11 @@
 """Tools for instrumentors that wrap methods: yours may use them as ours do.
 
+``PatchingInstrumentor`` is the base class: it installs once, reports and lets go.
 ``Patches`` wraps methods on their classes and lets go of them in the right order; ``around`` and
 its kin build the hooks, so that the host's call stays outside our guard.
 """
 
+from mastwatch_instrumentations._base import PatchingInstrumentor
 from mastwatch_instrumentations._patch import (
     Frame,
     Hook,
@@ -20,6 +22,7 @@ __all__ = [
     "Frame",
     "Hook",
     "Patches",
+    "PatchingInstrumentor",
     "StreamFrame",
     "after",
     "after_async",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterator
@@ -280,6 +281,26 @@ def test_threads_keep_their_conversations_apart(seen):
         texts = [m.text or "" for m in seen.of(MessageSent, run_id=started.run_id)]
         assert len(texts) == 19
         assert all(text.endswith(f"on {topic}") for text in texts)
+
+
+def test_requests_that_begin_a_conversation_at_once_begin_one_run(seen, monkeypatch):
+    both, start_run = threading.Barrier(2, timeout=5), seen.emitter.start_run
+
+    def slowly(*args, **kwargs):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.2)
+        return start_run(*args, **kwargs)
+
+    monkeypatch.setattr(seen.emitter, "start_run", slowly)
+    threads = [
+        threading.Thread(target=ask, args=(seen, user(f"Part {n}")), kwargs={"follows": "conv_1"})
+        for n in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({started.run_id for started in seen.of(RunStarted)}) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

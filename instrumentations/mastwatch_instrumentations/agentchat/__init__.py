@@ -38,17 +38,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from mastwatch.instrumentor import DidNotEnable, Instrumentor
+from mastwatch_instrumentations._base import PatchingInstrumentor
 from mastwatch_instrumentations._patch import Patches
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mastwatch.spans.emit import Emitter
     from mastwatch_instrumentations.agentchat.hooks import Hooks
 
 __all__ = ["AgentChatInstrumentor"]
 
 
-class AgentChatInstrumentor(Instrumentor):
+class AgentChatInstrumentor(PatchingInstrumentor):
     """Watches AgentChat by patching its classes, so that older teams and agents are seen too."""
 
     name: ClassVar[str] = "agentchat"
@@ -67,41 +69,26 @@ class AgentChatInstrumentor(Instrumentor):
     )
 
     def __init__(self) -> None:
-        self._patches: Patches | None = None
+        super().__init__()
         self._hooks: Hooks | None = None
 
-    def hooks(self) -> dict[str, bool]:
-        """Each hooked method, and whether this AgentChat has it."""
-        return dict(self._hooks.status) if self._hooks is not None else {}
-
-    def install(self, emitter: Emitter) -> None:
+    def patch(self, emitter: Emitter, patches: Patches) -> Mapping[str, bool]:
         """Patch the classes.
 
         Raises:
             DidNotEnable: This AgentChat lacks what the hooks cannot do without.
         """
-        if self._patches is not None:
-            return
-        try:
-            from mastwatch_instrumentations.agentchat.hooks import Hooks
-            from mastwatch_instrumentations.agentchat.library import load
-            from mastwatch_instrumentations.agentchat.tracker import Tracker
-        except ImportError as error:
-            raise DidNotEnable(f"AgentChat cannot be hooked: {type(error).__name__}") from error
-        tracker = Tracker(emitter, load(), self.traced_by)
-        self._patches = Patches()
-        self._hooks = Hooks(tracker, self._patches)
-        self._hooks.install()
+        from mastwatch_instrumentations.agentchat.hooks import Hooks
+        from mastwatch_instrumentations.agentchat.library import load
+        from mastwatch_instrumentations.agentchat.tracker import Tracker
 
-    def intervene(self) -> tuple[str, ...]:
-        """Nothing to prepare: the hooks in place look for orders."""
-        return "halt", "nudge"
+        self._hooks = Hooks(Tracker(emitter, load(), self.traced_by), patches)
+        self._hooks.install()
+        return self._hooks.status
 
     def uninstall(self) -> None:
         """Make the hooks inert and unwrap what is still on top."""
-        patches, hooks = self._patches, self._hooks
-        self._patches = self._hooks = None
-        if patches is not None:
-            patches.undo()
+        super().uninstall()
+        hooks, self._hooks = self._hooks, None
         if hooks is not None:
             hooks.undo()

@@ -30,13 +30,15 @@ import logging
 from importlib import metadata
 from typing import TYPE_CHECKING, ClassVar
 
-from mastwatch.instrumentor import Instrumentor
+from mastwatch_instrumentations._base import PatchingInstrumentor
 from mastwatch_instrumentations._patch import Patches
 from mastwatch_instrumentations.autogen.hooks import Hooks
 from mastwatch_instrumentations.autogen.library import load
 from mastwatch_instrumentations.autogen.tracker import Tracker
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mastwatch.spans.emit import Emitter
 
 __all__ = ["AutoGenInstrumentor"]
@@ -44,7 +46,7 @@ __all__ = ["AutoGenInstrumentor"]
 _log = logging.getLogger("mastwatch")
 
 
-class AutoGenInstrumentor(Instrumentor):
+class AutoGenInstrumentor(PatchingInstrumentor):
     """Watches AG2 / AutoGen classic by patching its classes, so that older agents are seen too."""
 
     name: ClassVar[str] = "autogen"
@@ -63,14 +65,6 @@ class AutoGenInstrumentor(Instrumentor):
         "openinference.instrumentation.autogen",
         "openlit.instrumentation.ag2",
     )
-
-    def __init__(self) -> None:
-        self._patches: Patches | None = None
-        self._status: dict[str, bool] = {}
-
-    def hooks(self) -> dict[str, bool]:
-        """Each patched method, and whether this autogen has it."""
-        return dict(self._status)
 
     @classmethod
     def version(cls) -> tuple[str, str] | None:
@@ -91,14 +85,12 @@ class AutoGenInstrumentor(Instrumentor):
                 found.append((distribution, version))
         return found
 
-    def install(self, emitter: Emitter) -> None:
+    def patch(self, emitter: Emitter, patches: Patches) -> Mapping[str, bool]:
         """Patch the classes.
 
         Raises:
             DidNotEnable: This autogen lacks what the hooks cannot do without.
         """
-        if self._patches is not None:
-            return
         providers = self._providers()
         if len(providers) > 1:
             _log.warning(
@@ -106,19 +98,8 @@ class AutoGenInstrumentor(Instrumentor):
                 " and ".join(" ".join(provider) for provider in providers),
             )
         hooks = Hooks(Tracker(emitter, load(), self.traced_by))
-        self._patches = Patches()
-        hooks.install(self._patches)
-        self._status = hooks.status
-
-    def intervene(self) -> tuple[str, ...]:
-        """Nothing to prepare: the hooks in place look for orders."""
-        return "halt", "nudge"
-
-    def uninstall(self) -> None:
-        """Make the hooks inert and unwrap what is still on top."""
-        patches, self._patches = self._patches, None
-        if patches is not None:
-            patches.undo()
+        hooks.install(patches)
+        return hooks.status
 
 
 def _numbers(version: str) -> tuple[int, ...]:

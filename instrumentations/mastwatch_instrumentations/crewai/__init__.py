@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mastwatch.instrumentor import DidNotEnable, Instrumentor
+from mastwatch.instrumentor import DidNotEnable
+from mastwatch_instrumentations._base import PatchingInstrumentor
 from mastwatch_instrumentations._patch import Patches
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mastwatch.spans.emit import Emitter
 
 
-class CrewAIInstrumentor(Instrumentor):
+class CrewAIInstrumentor(PatchingInstrumentor):
     """Watch CrewAI (1.15 and later) by patching its classes, so agents made earlier are seen too.
 
     Traced: a crew's kickoff is a run (sync, async, for each, streamed, replayed), as is a flow's,
@@ -55,37 +58,15 @@ class CrewAIInstrumentor(Instrumentor):
         "openlit.instrumentation.crewai",
     )
 
-    def __init__(self) -> None:
-        self._patches: Patches | None = None
-        self._status: dict[str, bool] = {}
-
-    def hooks(self) -> dict[str, bool]:
-        """Each patched method, and whether this CrewAI has it."""
-        return dict(self._status)
-
-    def install(self, emitter: Emitter) -> None:
+    def patch(self, emitter: Emitter, patches: Patches) -> Mapping[str, bool]:
         """Patch the classes.
 
         Raises:
             DidNotEnable: This CrewAI lacks what the hooks cannot do without.
         """
-        if self._patches is not None:
-            return
         from mastwatch_instrumentations.crewai.hooks import Hooks
 
-        patches = Patches()
         hooks = Hooks(emitter, patches, self.traced_by)
         if not hooks.install():
-            patches.undo()
             raise DidNotEnable("crewai has no Crew.kickoff or no agent executor as we know them")
-        self._patches, self._status = patches, hooks.status
-
-    def intervene(self) -> tuple[str, ...]:
-        """Nothing to prepare: the hooks in place look for orders."""
-        return "halt", "nudge"
-
-    def uninstall(self) -> None:
-        """Make the hooks inert and unwrap what is still on top."""
-        patches, self._patches = self._patches, None
-        if patches is not None:
-            patches.undo()
+        return hooks.status

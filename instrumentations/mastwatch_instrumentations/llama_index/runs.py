@@ -38,6 +38,7 @@ class Session:
         limit: Why its agent was made to answer; empty when it answered by itself.
         waiting: Tool calls that wait for an event, by their id: their step runs again from the top.
         rows: Rows of the messages that asked for tools, by the calls' ids.
+        under_way: Frames of steps and tools; who cancels a run hears of its end before they do.
     """
 
     run: Run
@@ -46,6 +47,7 @@ class Session:
     limit: str = ""
     waiting: OrderedDict[str, ToolCall] = field(default_factory=OrderedDict)
     rows: OrderedDict[str, int] = field(default_factory=OrderedDict)
+    under_way: set[Frame] = field(default_factory=set)
 
     def turn_of(self, agent: str) -> Scope:
         """Return an agent's turn, a new one where another was at work: that is a hand-off."""
@@ -65,6 +67,8 @@ class Session:
 
     def finish(self, outcome: Outcome, reason: str, error: BaseException | None = None) -> None:
         """End the run, and what is still open in it."""
+        for frame in tuple(self.under_way):
+            frame.failed(asyncio.CancelledError())
         for call in self.waiting.values():
             call.returned(error="Cancelled")
         self.waiting.clear()

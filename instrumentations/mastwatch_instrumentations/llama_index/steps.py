@@ -23,6 +23,7 @@ class StepFrame:
         self.call: ModelCall | None = None
         self._session = session
         self._limit = limit
+        session.under_way.add(self)
 
     @contextmanager
     def attached(self) -> Iterator[None]:
@@ -36,6 +37,7 @@ class StepFrame:
 
     def done(self, result: Any) -> None:
         """Say what the agent says; an answer without a wish for more ends its turn."""
+        self._session.under_way.discard(self)
         output = getattr(result, "result", None) or result  # a StopEvent, where it was forced
         text, requests = reading.said(output)
         if self._limit:
@@ -58,6 +60,7 @@ class StepFrame:
 
     def failed(self, error: BaseException) -> None:
         """Close the model call; the turn ends with the run."""
+        self._session.under_way.discard(self)
         if self.call is not None:
             self.call.answered(error=error)
             self.call.end(error)
@@ -99,6 +102,7 @@ class ToolFrame:
         self._session = session
         self._call = call
         self._key = key
+        session.under_way.add(self)
 
     @contextmanager
     def attached(self) -> Iterator[None]:
@@ -108,11 +112,13 @@ class ToolFrame:
 
     def done(self, result: Any) -> None:
         """Record a ``ToolCallResult``."""
+        self._session.under_way.discard(self)
         output = result.tool_output
         self._call.returned(str(output.content or ""), error=reading.tool_error(output))
 
     def failed(self, error: BaseException) -> None:
         """Record the failure, unless the tool only waits: then its step runs again later."""
+        self._session.under_way.discard(self)
         if library.is_wait(error):
             keep(self._session.waiting, self._key, self._call)
             return

@@ -35,10 +35,13 @@ from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from mastwatch.instrumentor import DidNotEnable, Instrumentor
+from mastwatch.instrumentor import DidNotEnable
+from mastwatch_instrumentations._base import PatchingInstrumentor
 from mastwatch_instrumentations._patch import Patches
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mastwatch.spans.emit import Emitter
 
 __all__ = ["OpenAIAgentsInstrumentor"]
@@ -46,7 +49,7 @@ __all__ = ["OpenAIAgentsInstrumentor"]
 _OF_THE_SDK_ONLY = "models/openai_responses.py"
 
 
-class OpenAIAgentsInstrumentor(Instrumentor):
+class OpenAIAgentsInstrumentor(PatchingInstrumentor):
     """Watches the OpenAI Agents SDK by patching its runner and its models, and by its run hooks."""
 
     name: ClassVar[str] = "openai_agents"
@@ -66,10 +69,6 @@ class OpenAIAgentsInstrumentor(Instrumentor):
         "openlit.instrumentation.openai_agents",
     )
 
-    def __init__(self) -> None:
-        self._patches: Patches | None = None
-        self._status: dict[str, bool] = {}
-
     @classmethod
     def present(cls) -> bool:
         """Whether ``import agents`` gives the SDK: many an app has a package of that name."""
@@ -80,34 +79,16 @@ class OpenAIAgentsInstrumentor(Instrumentor):
         folders = (spec.submodule_search_locations or ()) if spec is not None else ()
         return any(Path(folder, _OF_THE_SDK_ONLY).is_file() for folder in folders)
 
-    def hooks(self) -> dict[str, bool]:
-        """Each hook, and whether this version of the SDK has it."""
-        return dict(self._status)
-
-    def install(self, emitter: Emitter) -> None:
+    def patch(self, emitter: Emitter, patches: Patches) -> Mapping[str, bool]:
         """Patch the runner and the models.
 
         Raises:
             DidNotEnable: This is another package, or lacks what the hooks cannot do without.
         """
-        if self._patches is not None:
-            return
         runner = getattr(sys.modules.get("agents"), "Runner", None)
         if getattr(runner, "__module__", "") != "agents.run" or not self.present():
             raise DidNotEnable("the package 'agents' imported here is not the OpenAI Agents SDK")
-        try:
-            from mastwatch_instrumentations.openai_agents.hooking import Hooks
-        except ImportError as error:
-            raise DidNotEnable(f"this version of the SDK has no {error.name}") from error
-        self._patches = Patches()
-        self._status = Hooks(emitter, self._patches, self.traced_by).install()
 
-    def intervene(self) -> tuple[str, ...]:
-        """Nothing to prepare: the hooks in place look for orders."""
-        return "halt", "nudge"
+        from mastwatch_instrumentations.openai_agents.hooking import Hooks
 
-    def uninstall(self) -> None:
-        """Make the hooks inert and unwrap what is still on top."""
-        patches, self._patches = self._patches, None
-        if patches is not None:
-            patches.undo()
+        return Hooks(emitter, patches, self.traced_by).install()

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from mastwatch.guard import guard
-from mastwatch.instrumentor import Instrumentor
+from mastwatch_instrumentations._base import PatchingInstrumentor
 from mastwatch_instrumentations._patch import Patches
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mastwatch.spans.emit import Emitter
 
 
-class OpenAIInstrumentor(Instrumentor):
+class OpenAIInstrumentor(PatchingInstrumentor):
     """Watches home-grown agents over the bare OpenAI SDK, and lends its knowledge to others.
 
     Seen: ``create`` and ``parse`` of chat completions and responses, sync and async, also by the
@@ -52,36 +54,27 @@ class OpenAIInstrumentor(Instrumentor):
     )
 
     def __init__(self) -> None:
-        self._patches: Patches | None = None
+        super().__init__()
         self._emitter: Emitter | None = None
-        self._status: dict[str, bool] = {}
 
-    def hooks(self) -> dict[str, bool]:
-        """Each patched method, and whether this SDK has it."""
-        return dict(self._status)
-
-    def install(self, emitter: Emitter) -> None:
+    def patch(self, emitter: Emitter, patches: Patches) -> Mapping[str, bool]:
         """Patch the classes.
 
         Raises:
             DidNotEnable: This SDK lacks what the hooks cannot do without.
         """
-        if self._patches is not None:
-            return
         from mastwatch_instrumentations.openai_sdk.hooks import Hooks
         from mastwatch_instrumentations.openai_sdk.library import load
 
         hooks = Hooks(emitter, load(), self.traced_by)
-        self._patches, self._emitter = Patches(), emitter
-        hooks.install(self._patches)
-        self._status = hooks.status
+        self._emitter = emitter
+        hooks.install(patches)
+        return hooks.status
 
     def uninstall(self) -> None:
         """Make the hooks inert, unwrap what is still on top, end the runs still open."""
-        patches, self._patches = self._patches, None
+        super().uninstall()
         emitter, self._emitter = self._emitter, None
-        if patches is not None:
-            patches.undo()
         if emitter is not None:
             with guard("openai.uninstall"):
                 emitter.histories.close(self.name)

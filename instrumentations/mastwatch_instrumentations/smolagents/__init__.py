@@ -29,16 +29,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from mastwatch.instrumentor import DidNotEnable, Instrumentor
+from mastwatch_instrumentations._base import PatchingInstrumentor
 from mastwatch_instrumentations._patch import Patches
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mastwatch.spans.emit import Emitter
 
 __all__ = ["SmolagentsInstrumentor"]
 
 
-class SmolagentsInstrumentor(Instrumentor):
+class SmolagentsInstrumentor(PatchingInstrumentor):
     """Watches smolagents by patching its agents, models, tools and code executors."""
 
     name: ClassVar[str] = "smolagents"
@@ -56,35 +58,12 @@ class SmolagentsInstrumentor(Instrumentor):
         "openlit.instrumentation.smolagents",
     )
 
-    def __init__(self) -> None:
-        self._patches: Patches | None = None
-        self._status: dict[str, bool] = {}
-
-    def hooks(self) -> dict[str, bool]:
-        """Each hook, and whether this version of smolagents has it."""
-        return dict(self._status)
-
-    def install(self, emitter: Emitter) -> None:
+    def patch(self, emitter: Emitter, patches: Patches) -> Mapping[str, bool]:
         """Patch the classes.
 
         Raises:
             DidNotEnable: This version lacks what the hooks cannot do without.
         """
-        if self._patches is not None:
-            return
-        try:
-            from mastwatch_instrumentations.smolagents.hooking import Hooks
-        except ImportError as error:
-            raise DidNotEnable(f"this smolagents is not what we know: {error}") from error
-        self._patches = Patches()
-        self._status = Hooks(emitter, self._patches, self.traced_by).install()
+        from mastwatch_instrumentations.smolagents.hooking import Hooks
 
-    def intervene(self) -> tuple[str, ...]:
-        """Nothing to prepare: the hooks in place look for orders."""
-        return "halt", "nudge"
-
-    def uninstall(self) -> None:
-        """Make the hooks inert and unwrap what is still on top."""
-        patches, self._patches = self._patches, None
-        if patches is not None:
-            patches.undo()
+        return Hooks(emitter, patches, self.traced_by).install()

@@ -31,6 +31,7 @@ from mastwatch.events import (
     RunFinished,
     RunStarted,
     ToolCalled,
+    ToolReturned,
 )
 from mastwatch.testing.recording import Recording
 from mastwatch_instrumentations.llama_index import LlamaIndexInstrumentor
@@ -289,6 +290,33 @@ async def test_a_cancelled_run(recording: Recording) -> None:
 
     recording.check()
     assert [outcome for outcome, _ in recording.ends] == ["cancelled"]
+
+
+@pytest.mark.parametrize("where", ["model", "tool"])
+async def test_a_run_whose_handler_is_cancelled_ends_after_all_in_it(
+    recording: Recording, where: str
+) -> None:
+    begun = asyncio.Event()
+
+    async def hang() -> str:
+        """Wait for long."""
+        begun.set()
+        await asyncio.sleep(60)
+        return ""
+
+    answers = [hang] if where == "model" else [[ask("c1", "hang")]]
+    handler = agent("solo", Scripted(*answers), hang).run(user_msg=TASK)
+    await begun.wait()
+    handler.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await handler
+    await asyncio.sleep(0)
+
+    recording.check()
+    assert recording.ends == [("cancelled", "CancelledError")]
+    assert isinstance(recording.events[-1], RunFinished)
+    last = recording.models if where == "model" else recording.of(ToolReturned)
+    assert [event.error for event in last] == ["asyncio.exceptions.CancelledError"]
 
 
 async def test_a_stream_that_is_left_does_not_end_the_run(recording: Recording) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,3 +66,13 @@ def test_a_loop_is_flagged_while_it_goes_on(tmp_path: Path) -> None:
     assert found[0].message_index < trace.rows[-1].index
     assert "FM-1.3" in ran.stderr
     assert any("mastwatch.finding" in span.events for span in ran.spans)
+
+
+def test_the_summary_at_the_end_says_how_it_ended() -> None:
+    command = [sys.executable, "-m", "mastwatch.cli", "run", "--live", str(APP)]
+    env = {**os.environ, "MASTWATCH_PROMETHEUS_PORT": "0"}
+    done = subprocess.run(
+        command, env=env, capture_output=True, text=True, timeout=120, check=False
+    )
+    summary = done.stderr.partition("\nsummary\n")[2].splitlines()
+    assert "(openai): completed, 5 messages, 2 tool calls" in summary[0]

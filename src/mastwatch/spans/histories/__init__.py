@@ -7,7 +7,8 @@ belongs to the run
 2. whose history it extends: its first messages are those of an earlier request and the answer,
 3. whose tools it brings the results of,
 4. one of whose answers it quotes word for word in its latest messages, as agents do that hand
-   texts to each other,
+   texts to each other; an answer that stood in its own request (a form, an example) counts for
+   nothing,
 
 else it starts one. Several agents in one run are told apart by their system prompts. A request that
 goes back behind what came since, or is made beside another one with the same history, is a branch;

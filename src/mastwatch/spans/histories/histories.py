@@ -90,20 +90,21 @@ class Histories:
             with self._lock:
                 sorted_ = self._desk.sort(request, agent, follows, host)
             agent, talk = sorted_.thread.agent, sorted_.thread.talk
-            if not talk.lanes:
-                talk.framework = framework
-                talk.add(
-                    self._emitter.start_run(
-                        name or model or "model",
-                        framework=framework,
-                        task=sorted_.task,
-                        conversation_id=conversation_id,
-                        user_id=user_id,
-                        prompts={agent: sorted_.prompt} if sorted_.prompt else {},
-                        spans=spans,
+            with talk.opening:
+                if not talk.lanes:
+                    talk.framework = framework
+                    talk.add(
+                        self._emitter.start_run(
+                            name or model or "model",
+                            framework=framework,
+                            task=sorted_.task,
+                            conversation_id=conversation_id,
+                            user_id=user_id,
+                            prompts={agent: sorted_.prompt} if sorted_.prompt else {},
+                            spans=spans,
+                        )
                     )
-                )
-            scope = self._lane(sorted_, framework, spans)
+                scope = self._lane(sorted_, framework, spans)
             if not talk.by_hand:
                 _tell(sorted_, scope.run)
         call = scope.run.model_call(

@@ -13,7 +13,7 @@ from mastwatch.spans.histories.talk import Talk, Thread
 
 MAX_POINTS = 8_192
 MAX_ALIKE = 8
-"""Threads kept that stood at one point, or stand there: those that went on make room first."""
+"""Threads that stood at one point, or stand there: beyond, those that went on make room."""
 MAX_STANDING = 256
 """Threads kept that stand at one point: users who all say hello."""
 MAX_LINKS = 4_096
@@ -64,11 +64,11 @@ class Index:
         """Note where a thread has come to."""
         thread.point = point
         alike = self._points.setdefault(point, [])
-        if len(alike) >= MAX_ALIKE:
+        if len(alike) >= MAX_ALIKE and len(alike).bit_count() == 1:  # it has doubled
             open_ = [entry for entry in alike if entry[0].talk.open]
             went_on = [entry for entry in open_ if entry[0].point != point and entry[1]]
             standing = [entry for entry in open_ if entry[0].point == point]
-            alike[:] = went_on[-1:] + standing[1 - MAX_STANDING :]
+            alike[:] = went_on[-1:] + standing[-MAX_STANDING:]
         alike.append((thread, thread.answers))
         self._points.move_to_end(point)
         while len(self._points) > MAX_POINTS:

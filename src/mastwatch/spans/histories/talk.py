@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from mastwatch import forks
 from mastwatch.events import Outcome
 from mastwatch.spans.histories.messages import HistoryMessage
 from mastwatch.spans.run import Run
@@ -83,6 +85,7 @@ class Talk:
         heard: Digests of what users have said.
         latest: In a run of the host's own: the latest answer, its row and thread.
         by_hand: The host itself says what is said and done in its run.
+        opening: Held while a run or branch is opened: two requests may come at once.
     """
 
     owned: bool = True
@@ -97,6 +100,7 @@ class Talk:
     heard: OrderedDict[int, None] = field(default_factory=OrderedDict)
     latest: tuple[str, int, Thread] | None = None
     by_hand: bool = False
+    opening: threading.Lock = field(default_factory=forks.lock)
 
     @property
     def open(self) -> bool:
