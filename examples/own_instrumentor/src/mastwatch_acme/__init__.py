@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from mastwatch.events import RequestMessage, ToolRequest
-from mastwatch.instrumentor import DidNotEnable, Instrumentor
-from mastwatch_instrumentations.patching import Patches, argument, around, around_generator
+from mastwatch.instrumentor import DidNotEnable
+from mastwatch_instrumentations.patching import (
+    PatchingInstrumentor,
+    argument,
+    around,
+    around_generator,
+)
 
 
-class AcmeInstrumentor(Instrumentor):
+class AcmeInstrumentor(PatchingInstrumentor):
     """Traces acme-agents 1.x: runs of teams, turns, model calls, tool calls. Nothing to set."""
 
     name = "acme"
     library = "acme_agents"  # what is imported
     distributions = ("acme-agents",)  # what is installed
     minimum = {"acme-agents": "1.0"}
+    acts = ()  # it cannot end or nudge a run
 
-    def __init__(self):
-        self._patches = Patches()
-        self._status = {}
-
-    def install(self, emitter):
+    def patch(self, emitter, patches):
         import acme_agents  # the app has imported it already: that is when we are called
 
         hooks = {
@@ -28,17 +30,13 @@ class AcmeInstrumentor(Instrumentor):
             "Agent.ask": around("acme.model", lambda *call: _inside(emitter, Model, *call)),
             "Agent.use": around("acme.tool", lambda *call: _inside(emitter, Tool, *call)),
         }
+        status = {}
         for site, hook in hooks.items():
             owner, method = site.split(".")
-            self._status[site] = self._patches.wrap(getattr(acme_agents, owner), method, hook)
-        if not self._status["Team.stream"]:
+            status[site] = patches.wrap(getattr(acme_agents, owner), method, hook)
+        if not status["Team.stream"]:
             raise DidNotEnable("acme_agents.Team has no stream(): is it older than 1.0?")
-
-    def uninstall(self):
-        self._patches.undo()
-
-    def hooks(self):
-        return dict(self._status)
+        return status
 
 
 def _inside(emitter, frame, agent, args, kwargs):
