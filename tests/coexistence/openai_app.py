@@ -22,20 +22,26 @@ def answering(numbers: Iterator[int]) -> OpenAI:
 
     def answer(request: httpx2.Request) -> httpx2.Response:
         text = f"This is answer number {next(numbers)} about ferries."
-        choice = {
-            "index": 0,
-            "finish_reason": "stop",
-            "message": {"role": "assistant", "content": text},
-        }
-        usage = {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8}
-        return httpx2.Response(
-            200,
-            json={
-                "id": "r", "object": "chat.completion", "created": 1, "model": "gpt-x",
-                "choices": [choice], "usage": usage,
-            },
-        )  # fmt: skip
+        return said({"role": "assistant", "content": text})
 
+    return asking(answer)
+
+
+def said(message: dict[str, Any]) -> httpx2.Response:
+    """A model's response with one message."""
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    usage = {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8}
+    return httpx2.Response(
+        200,
+        json={
+            "id": "r", "object": "chat.completion", "created": 1, "model": "gpt-x",
+            "choices": [choice], "usage": usage,
+        },
+    )  # fmt: skip
+
+
+def asking(answer: Callable[[httpx2.Request], httpx2.Response]) -> OpenAI:
+    """A client without a network."""
     transport = httpx2.MockTransport(answer)
     return OpenAI(api_key="none", http_client=httpx2.Client(transport=transport))
 
@@ -73,7 +79,32 @@ def below(native: bool) -> None:
     agent.invoke({"messages": [("user", "How many ferries leave today?")]})
 
 
-SCENARIOS: dict[str, Callable[[bool], None]] = {"bare": bare, "below": below}
+def looped(native: bool) -> None:
+    """A home-grown agent that asks for one tool again and again."""
+    numbers = count(1)
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        number = next(numbers)
+        function = {"name": "look", "arguments": '{"order": "A-17"}'}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        if number == 5:
+            message = {"role": "assistant", "content": "It cannot be found, I am sorry."}
+        return said(message)
+
+    client = asking(answer)
+    messages: list[Any] = [{"role": "user", "content": "Where is my order A-17?"}]
+    while True:
+        done = client.chat.completions.create(model="gpt-x", messages=messages)
+        message = done.choices[0].message
+        if not message.tool_calls:
+            return
+        calls = [call.model_dump() for call in message.tool_calls]
+        messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+        messages.append({"role": "tool", "tool_call_id": calls[0]["id"], "content": "not found"})
+
+
+SCENARIOS: dict[str, Callable[[bool], None]] = {"bare": bare, "below": below, "looped": looped}
 
 
 def genai() -> None:

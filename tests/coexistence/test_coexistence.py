@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +30,48 @@ WITHHELD = (
 
 
 @functools.cache
+def witness(library: str) -> subprocess.Popen[str]:
+    """Answers what mastwatch saw beside which producers; each answer is a process of its own."""
+    process = subprocess.Popen(
+        [sys.executable, str(HERE / "witness.py"), library],
+        env={**os.environ, "PYTHONPATH": str(HERE.parent)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    WITNESSES.append(process)
+    return process
+
+
+WITNESSES: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def dismissed() -> Iterator[None]:
+    """Nobody asks the witnesses any more."""
+    yield
+    for process in WITNESSES:
+        process.communicate(timeout=60)
+
+
+@functools.cache
 def seen(
     library: str, producers: str, mode: str, env: tuple[tuple[str, str], ...] = ()
 ) -> dict[str, Any]:
     """What mastwatch saw of each scenario."""
-    done = subprocess.run(
-        [sys.executable, str(HERE / "witness.py"), library, producers, mode],
-        env={**os.environ, "PYTHONPATH": str(HERE.parent), **dict(env)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2_000:]
-    assert "mastwatch had an internal error" not in done.stderr
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    process = witness(library)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with tempfile.NamedTemporaryFile() as log:
+        names = [name for name in producers.split(",") if name]
+        asked = {"producers": names, "mode": mode, "env": dict(env), "log": log.name}
+        process.stdin.write(json.dumps(asked) + "\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        printed = Path(log.name).read_text(errors="replace")
+    result: dict[str, Any] | None = json.loads(answer)
+    assert result is not None, printed[-2_000:]
+    assert "mastwatch had an internal error" not in printed
     return result
 
 
@@ -66,6 +95,7 @@ def test_with_our_hooks_in_place_others_change_nothing(library: str, producers: 
     assert told(beside, *everything) == told(alone, *everything)
     for scenario in beside.values():
         assert set(scenario["ours"]) <= {"agent_message"}, "the spans are theirs"
+    assert alone["loop"]["marked"] == beside["loop"]["marked"] == 2, "findings stand on some span"
 
 
 @pytest.mark.parametrize(("library", "producers"), WITH_TEXT)
@@ -150,6 +180,11 @@ def test_a_model_call_is_one_whoever_tells_of_it_above_and_below(producers: str,
     said = [message[3] for message in both["bare"]["messages"]]
     assert said == [first, "And how many tomorrow?", "This is answer number 2 about ferries."]
     assert (both["bare"]["models"], len(both["bare"]["runs"])) == (2, 1)
+    looped = seen("openai", "", "hooks")["looped"]
+    assert [tool[3:] for tool in looped["tools"]] == [["look", "not found"]] * 4
+    assert len(looped["findings"]) == 1
+    same = ("messages", "tools", "calls", "findings", "runs", "models")
+    assert [both["looped"][key] for key in same] == [looped[key] for key in same]
 
 
 def test_without_any_producer_nothing_is_read() -> None:

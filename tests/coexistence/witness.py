@@ -1,11 +1,14 @@
 """Runs one app of a library beside the producers that are named, and says what mastwatch saw.
 
-``python witness.py LIBRARY PRODUCERS hooks|spans``; the last line is JSON, by scenario.
+``python witness.py LIBRARY`` imports the library, which takes most of the time, and forks a process
+for each line of its input, ``{"producers": [], "mode": "hooks|spans", "env": {}, "log": PATH}``:
+what that one prints goes to the log. It answers each with a line of JSON, by scenario.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from importlib import import_module
@@ -74,7 +77,7 @@ class Seen(Sink):
         )  # fmt: skip
 
 
-def main(library: str, producers: list[str], mode: str) -> None:
+def main(library: str, producers: list[str], mode: str) -> dict[str, Any]:
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -93,10 +96,9 @@ def main(library: str, producers: list[str], mode: str) -> None:
         seen.clear()
         exporter.clear()
         scenario("native" in producers)
-        mine = [
-            s for s in exporter.get_finished_spans() if s.instrumentation_scope.name == "mastwatch"
-        ]
-        others = [s for s in exporter.get_finished_spans() if s not in mine]
+        spans = exporter.get_finished_spans()
+        mine = [s for s in spans if s.instrumentation_scope.name == "mastwatch"]
+        others = [s for s in spans if s not in mine]
         result[name] = {
             "messages": seen.messages,
             "calls": seen.calls,
@@ -106,11 +108,29 @@ def main(library: str, producers: list[str], mode: str) -> None:
             "models": seen.models,
             "textless": seen.textless,
             "ours": dict(Counter(span.name.split()[0] for span in mine)),
-            "marked": sum(e.name == "mastwatch.finding" for s in others for e in s.events),
+            "marked": sum(e.name == "mastwatch.finding" for s in spans for e in s.events),
             "told_runs": sum("mastwatch.run.id" in (s.attributes or {}) for s in others),
         }
-    print(json.dumps(result))
+    return result
+
+
+def serve(library: str) -> None:
+    import_module(f"{library}_app")
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if pid := os.fork():
+            _, status = os.waitpid(pid, 0)
+            if status != 0:
+                print(json.dumps(None), flush=True)
+            continue
+        os.environ.update(asked["env"])
+        log = os.open(asked["log"], os.O_WRONLY | os.O_APPEND)
+        with os.fdopen(os.dup(sys.stdout.fileno()), "w") as answers:
+            for stream in (sys.stdout, sys.stderr):
+                os.dup2(log, stream.fileno())
+            answers.write(json.dumps(main(library, asked["producers"], asked["mode"])) + "\n")
+        sys.exit(0)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], [name for name in sys.argv[2].split(",") if name], sys.argv[3])
+    serve(sys.argv[1])

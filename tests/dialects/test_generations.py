@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from mastwatch.events import RequestMessage, ToolRequest
+from mastwatch.events import ToolRequest
 from mastwatch.spans.dialects import _messages as chat
 from mastwatch.spans.dialects import by_attributes, by_scope, dialects
 from mastwatch.spans.foreign.span import ForeignSpan, SpanEvent
 from mastwatch.spans.foreign.step import Answer, Step
+from mastwatch.spans.histories import HistoryMessage
 
 OPENLLMETRY = "opentelemetry.instrumentation.openai.v1"
 OPENINFERENCE = "openinference.instrumentation.openai"
@@ -54,8 +55,8 @@ def test_the_legacy_keys_of_openllmetry() -> None:
         },
     )
     assert step.request == (
-        RequestMessage(role="system", content="Be kind."),
-        RequestMessage(role="user", content="Ferries?"),
+        HistoryMessage(role="system", content="Be kind."),
+        HistoryMessage(role="user", content="Ferries?"),
     )
     assert step.answer == Answer(text="", tool_calls=(CALL,))
     assert (step.model, step.provider) == ("gpt-4o", "OpenAI")
@@ -119,7 +120,7 @@ def test_completions_of_openinference() -> None:
             "llm.choices.0.completion.text": " a time",
         },
     )
-    assert step.request == (RequestMessage(role="user", content="Once upon"),)
+    assert step.request == (HistoryMessage(role="user", content="Once upon"),)
     assert step.answer == Answer(text=" a time")
 
 
@@ -170,10 +171,13 @@ def test_messages_come_as_json_or_as_a_sequence_in_either_shape(form: Any) -> No
         {"role": "user", "parts": [{"type": "text", "content": "Ferries?"}]},
         {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "7"}]},
     ]
-    plain = [{"role": "user", "content": "Ferries?"}, {"role": "tool", "content": "7"}]
+    plain = [
+        {"role": "user", "content": "Ferries?"},
+        {"role": "tool", "tool_call_id": "c1", "content": "7"},
+    ]
     expected = (
-        RequestMessage(role="user", content="Ferries?"),
-        RequestMessage(role="tool", content="7"),
+        HistoryMessage(role="user", content="Ferries?"),
+        HistoryMessage(role="tool", content="7", call_id="c1"),
     )
     for messages in (parts, plain):
         assert chat.request(chat.messages(form(messages))) == expected

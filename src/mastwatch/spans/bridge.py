@@ -6,10 +6,9 @@ the bridge in force; after ``uninstrument()`` it is inert, where it could not be
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -17,12 +16,14 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
 from mastwatch.guard import guard
 from mastwatch.spans.bridging.listener import Listener
+from mastwatch.spans.bridging.providers import Seats
 from mastwatch.spans.foreign import texts
 from mastwatch.spans.foreign.span import from_sdk
-from mastwatch.spans.withheld import WithheldTracing, held_here
+from mastwatch.spans.withheld import WithheldTracing, held_of
 
 if TYPE_CHECKING:
     from mastwatch.spans.emit import Emitter
+    from mastwatch.spans.scope import Scope
 
 LATE = ("langsmith",)
 """Scopes whose spans are made afterwards, in batches, parents first: for recordings only."""
@@ -33,25 +34,7 @@ class Processor(SpanProcessor):
 
     def __init__(self) -> None:
         self.listener: Listener | None = None
-        self._providers: weakref.WeakSet[Any] = weakref.WeakSet()
-
-    def attach(self, provider: object) -> None:
-        """Listen to a tracer provider, once; one that takes no processors is left alone."""
-        add = getattr(provider, "add_span_processor", None)
-        if callable(add) and provider not in self._providers:
-            self._providers.add(provider)
-            add(self)
-
-    def detach(self) -> None:
-        """Leave the providers again where that can be done; there is no public way."""
-        for provider in list(self._providers):
-            active: Any = getattr(provider, "_active_span_processor", None)
-            lock = getattr(active, "_lock", None)
-            if isinstance(getattr(active, "_span_processors", None), tuple) and lock is not None:
-                with lock:
-                    others = tuple(p for p in active._span_processors if p is not self)
-                    active._span_processors = others
-                self._providers.discard(provider)
+        self.seats = Seats(self)
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """A span has begun."""
@@ -81,9 +64,10 @@ class Processor(SpanProcessor):
         with guard("bridge.end"):
             context = span.get_span_context()
             if context is not None:
-                held = held_here() or texts.take(trace.format_span_id(context.span_id))
+                span_id = context.span_id
+                held = held_of(span_id) or texts.take(trace.format_span_id(span_id))
                 read = partial(from_sdk, span, held)
-                listener.ended(context.span_id, span.attributes or {}, read)
+                listener.ended(span_id, span.attributes or {}, read)
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Tell what still waits to hear more; nothing is exported here."""
@@ -115,15 +99,13 @@ class Bridge:
     def __init__(self, emitter: Emitter) -> None:
         self.listener = Listener(emitter)
         self._emitter = emitter
-        self._restore: Callable[[], None] = _nothing
 
     def start(self) -> None:
         """Listen to the global provider, and to one that the host sets later."""
         _processor.listener = self.listener
         self._emitter.bridge = self
         self.leave(LATE)
-        _processor.attach(trace.get_tracer_provider())
-        self._restore = _when_provider_is_set(_processor.attach)
+        _processor.seats.follow()
 
     def leave(self, scopes: Iterable[str]) -> None:
         """Leave the spans of these scopes alone: hooks of ours see the same."""
@@ -137,43 +119,14 @@ class Bridge:
         """Whether a span is an open model call that is read here."""
         return self.listener.chat_is_open(span.get_span_context().span_id)
 
+    def inside_tool(self, span: trace.Span) -> Scope | None:
+        """The scope for what hooks of ours see in a span, if that is in a tool read here."""
+        return self.listener.inside_tool(span.get_span_context().span_id)
+
     def close(self) -> None:
         """Stop listening."""
-        self._restore()
         self._emitter.bridge = None
         if _processor.listener is self.listener:
             _processor.listener = None
-            _processor.detach()
+            _processor.seats.leave()
         self.listener.close()
-
-
-def _nothing() -> None:
-    """There is nothing to restore."""
-
-
-def _when_provider_is_set(then: Callable[[object], None]) -> Callable[[], None]:
-    """Call ``then`` with the global provider that the host sets; return what undoes this.
-
-    The API tells nobody of it. Every way of setting one, whatever function the host imported
-    before, goes through one object that lets it happen once; its method is wrapped on that object
-    alone.
-    """
-    once: Any = getattr(trace, "_TRACER_PROVIDER_SET_ONCE", None)
-    do_once = getattr(once, "do_once", None)
-    if do_once is None:
-        return _nothing
-
-    def watched(function: Callable[[], None]) -> bool:
-        done: bool = do_once(function)
-        if done:
-            with guard("bridge.provider"):
-                then(trace.get_tracer_provider())
-        return done
-
-    once.do_once = watched
-
-    def restore() -> None:
-        if vars(once).get("do_once") is watched:
-            del once.do_once
-
-    return restore

@@ -20,7 +20,7 @@ from mastwatch import forks
 from mastwatch.events import Contract, Event, RunFinished, RunStarted
 from mastwatch.spans import attributes, hops, semconv
 from mastwatch.spans.content import ContentPolicy
-from mastwatch.spans.core import Core, Verdict, firing
+from mastwatch.spans.core import Core, Verdict, firing, told_on
 from mastwatch.spans.histories import Exchange, Histories, HistoryMessage
 from mastwatch.spans.run import Run
 from mastwatch.spans.scope import (
@@ -108,8 +108,14 @@ class Emitter:
         return self._tracer if isinstance(self._tracer, trace.Tracer) else self._tracer()
 
     def current(self) -> Scope | None:
-        """The scope whose ``attached()`` block we are in, if its run is still open."""
+        """The scope whose ``attached()`` block we are in, if its run is still open.
+
+        Outside any, in a tool call that is read from another producer's span: the scope of that.
+        """
         scope = current_scope.get()
+        # While spans are told the current one is that of whoever happens to tell.
+        if scope is None and self.bridge is not None and told_on.get() is None:
+            scope = self.bridge.inside_tool(trace.get_current_span())
         return scope if scope is not None and not scope.run.finished else None
 
     def model_call_here(self) -> ModelCall | None:
@@ -166,7 +172,9 @@ class Emitter:
         scope = parent or self.current()
         if scope is not None and not scope.run.finished:
             core = scope.run.core
-            run = Run(self, core, core.new_branch(), scope, framework, spans and scope.run.spans)
+            # Who traces the library around need not trace this one.
+            traced = not scope.run.spans and scope.run.framework == framework
+            run = Run(self, core, core.new_branch(), scope, framework, spans and not traced)
         else:
             self.histories.expire()
             resumed = self._resumable(framework, conversation_id, resume)

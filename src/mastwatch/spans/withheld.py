@@ -46,10 +46,10 @@ _SHOWN_PREFIXES = (
 _ending = threading.local()
 
 
-def held_here() -> Mapping[str, Any]:
-    """What is held back of the span that is ending on this thread."""
-    held: Mapping[str, Any] = getattr(_ending, "held", None) or {}
-    return held
+def held_of(span_id: int) -> Mapping[str, Any] | None:
+    """What is held back of a span that is just ending on this thread."""
+    ending, held = getattr(_ending, "held", None) or (0, None)
+    return held if ending == span_id else None
 
 
 class WithheldTracing(trace.TracerProvider):
@@ -131,11 +131,12 @@ class _Span(trace.Span):
         self._held = held
 
     def end(self, end_time: int | None = None) -> None:
-        _ending.held = self._held
+        before = getattr(_ending, "held", None)  # who hears of an end may end spans, too
+        _ending.held = (self._span.get_span_context().span_id, self._held)
         try:
             self._span.end(end_time)
         finally:
-            _ending.held = None
+            _ending.held = before
 
     def get_span_context(self) -> SpanContext:
         return self._span.get_span_context()

@@ -186,3 +186,22 @@ def test_uninstrument_takes_back_what_we_chose() -> None:
     with mastwatch.instrument(frameworks=["pydantic_ai"], metrics="none"):
         pass
     assert Agent._instrument_default is False
+
+
+def test_what_a_hook_of_ours_sees_in_a_tool_is_a_branch(heard: Any) -> None:
+    made = agent(ToolCallPart("ask_desk", {}, "call_1"), ANSWER)
+
+    @made.tool_plain
+    def ask_desk() -> str:
+        with mastwatch.run("desk"):
+            mastwatch.message("clerk", DRIZZLE)
+        return DRIZZLE
+
+    assert made.run_sync(QUESTION).output == ANSWER
+    starts = [(started.name, started.branch) for started in heard.of(RunStarted)]
+    assert starts == [("guide", ""), ("desk", "1")]
+    said = [(message.branch, message.sender) for message in heard.of(MessageSent)]
+    assert said == [("", "guide"), ("1", "clerk"), ("", "guide")]
+    spans = {span.name: span for span in heard.spans}
+    tool, message = spans["execute_tool ask_desk"], spans["agent_message clerk"]
+    assert message.parent.span_id == tool.context.span_id

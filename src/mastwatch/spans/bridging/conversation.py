@@ -10,6 +10,7 @@ from mastwatch.findings import Severity
 from mastwatch.spans import semconv
 from mastwatch.spans.bridging.opened import Entry, OpenSpan
 from mastwatch.spans.foreign.step import Step
+from mastwatch.spans.scope import Scope
 
 if TYPE_CHECKING:
     from mastwatch.spans.emit import Emitter
@@ -57,10 +58,8 @@ class Conversation:
             above = self.above.open(emitter, step) if self.above is not None else self.root.around
             info = self.first.present() or Step(op="workflow")
             library = self.first.library or self.root.library
-            named = step.agent if self.above is not None else None
-            self.name = info.name or info.agent or named or self.first.name
             self.run = emitter.start_run(
-                self.name,
+                self.named(step),
                 framework=library,
                 task=info.task or _task(step),
                 conversation_id=info.conversation_id or step.conversation_id,
@@ -74,6 +73,14 @@ class Conversation:
             if info.op == "workflow" and info.agent and info.task:
                 self.run.message(info.agent, info.task, role="user", kind="opener")
         return self.run
+
+    def named(self, step: Step) -> str:
+        """The run's name, which its first real step settles."""
+        if not self.name:
+            info = self.first.present() or Step(op="workflow")
+            named = step.agent if self.above is not None else None
+            self.name = info.name or info.agent or named or self.first.name
+        return self.name
 
     def ask(self, agent: str, row: int, requests: tuple[ToolRequest, ...]) -> None:
         """Remember who asked for which tool calls."""
@@ -148,6 +155,27 @@ def conversation_of(path: list[OpenSpan], step: Step | None) -> tuple[Conversati
     return talk, quiet
 
 
+def inside_tool(span: OpenSpan) -> Scope | None:
+    """The scope for what a hook of ours sees in a tool of a run that is told; None elsewhere.
+
+    A run that begins there is a branch. Of what is between tools the producer tells itself.
+    """
+    passed: list[OpenSpan] = []
+    for place in (span, *span.above()):
+        passed.append(place)
+        run = place.conversation.run if place.conversation is not None else None
+        if place.conversation is None or run is None:
+            continue
+        tool = next((each for each in passed if _is_tool(each, place.conversation)), None)
+        if tool is None or run.finished:
+            return None
+        if tool.inside is None:
+            tool.inside = Scope(run, None)
+            tool.inside.turn_id = run.next_id()  # who asks a model there has a thread of its own
+        return tool.inside
+    return None
+
+
 def _is_tool(span: OpenSpan, talk: Conversation) -> bool:
     # A span that does not say yet what it is, but bears the name of a tool somebody waits for.
     return span.op == "tool" or (span.op is None and talk.is_pending(span.name))
@@ -198,7 +226,7 @@ class Told:
             return self.step.agent
         around = (span.actor() for span in reversed(self.path[:-1]))
         named = next((name for name in around if name), None)
-        return named or self.talk.name or SOMEBODY
+        return named or self.talk.named(self.step) or SOMEBODY
 
     def turn_span(self, agent: str) -> OpenSpan | None:
         """The span of the agent's turn that the step belongs to."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mastwatch import forks
 from mastwatch.guard import guard
 from mastwatch.spans import dialects
+from mastwatch.spans.bridging.conversation import Conversation, inside_tool
 from mastwatch.spans.bridging.duplicates import is_same
 from mastwatch.spans.bridging.opened import Entry, OpenSpan, Tree
 from mastwatch.spans.bridging.order import Order
@@ -20,8 +21,8 @@ from mastwatch.spans.foreign.step import filled
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
-    from mastwatch.spans.bridging.conversation import Conversation
     from mastwatch.spans.emit import Emitter
+    from mastwatch.spans.scope import Scope
 
 OURS = "mastwatch"
 
@@ -62,6 +63,11 @@ class Listener:
         """Whether this is an open model call that is read here."""
         span = self._open.get(span_id)
         return span is not None and span.dialect is not None and span.op == "chat"
+
+    def inside_tool(self, span_id: int) -> Scope | None:
+        """The scope for what hooks of ours see in this span, if that is in a tool read here."""
+        span = self._open.get(span_id)
+        return inside_tool(span) if span is not None else None
 
     def started(
         self,
@@ -122,7 +128,9 @@ class Listener:
             self._classify(span, attributes)
         if span.dialect is None:
             span.ended = True
-            self._order.drain(self._forget(span))
+            with self._lock:
+                trees = _no_longer_waiting(span)
+            self._order.drain(trees)
             return
         entry = self._entry(span, read())
         with self._lock:
@@ -131,9 +139,8 @@ class Listener:
             span.ended = True
             self._place(entry)
             self._open.count(span, -1)
-            trees = [entry.span.tree, *(waiting.span.tree for waiting in span.waiting)]
-            span.waiting = []
-            trees += self._order.overdue()
+            # What ended before this comes first.
+            trees = [*self._order.overdue(), *_no_longer_waiting(span), span.tree]
         self._order.drain(trees)
 
     def flush(self) -> None:
@@ -166,12 +173,6 @@ class Listener:
             span.op = "other"
         return Entry(span, step, final, self._clock())
 
-    def _forget(self, span: OpenSpan) -> list[Tree]:
-        with self._lock:
-            trees = [entry.span.tree for entry in span.waiting]
-            span.waiting = []
-        return trees
-
     def _decide(self, span: OpenSpan) -> None:
         """Settle for a span and those around it whether their producer is the one that counts."""
         for around in (span, *span.above()):
@@ -198,7 +199,7 @@ class Listener:
         if step is not None and step.op in ("chat", "tool"):
             outer = span.enclosing()
             if outer is not None and outer.scope != span.scope and outer.op in (None, step.op):
-                entry.waits = set() if outer.ended else {outer}
+                entry.waits = set() if outer.ended or outer.vain else {outer}
             elif step.op == "chat" and span.around is None and not _is_inside(span):
                 entry.waits = set(self._open.rivals(span))
         self._order.place(entry)
@@ -221,6 +222,13 @@ class Listener:
             self._open.clear()
         for span in left:
             self._give_up(span, "uninstrumented")
+
+
+def _no_longer_waiting(span: OpenSpan) -> list[Tree]:
+    """The trees of the steps that waited for a span that has ended."""
+    trees = [entry.span.tree for entry in span.waiting]
+    span.waiting.clear()
+    return trees
 
 
 def _is_inside(span: OpenSpan) -> bool:

@@ -6,6 +6,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal
 
+from opentelemetry import trace
+
 from mastwatch.guard import guard
 from mastwatch.spans.foreign.span import ForeignSpan
 from mastwatch.spans.foreign.step import Dialect, Op, Step
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
     from mastwatch.spans.bridging.conversation import Conversation
     from mastwatch.spans.scope import Scope
+
+MAX_WAITING = 256
+"""Steps that wait for one span at once; earlier ones are told without it."""
 
 
 class Tree:
@@ -48,15 +53,17 @@ class OpenSpan:
         around: The scope of ours in which it began.
         children: Open spans right below it.
         parallel: It began while something of the same kind was at work beside it.
-        waiting: Steps that may be told again by this span.
+        waiting: Steps that may be told again by this span; the latest ones.
+        vain: A step has waited for it to end for long enough: no other waits.
+        inside: Of a tool: the scope for what hooks of ours see in it.
         spoken: Somebody said something in it.
         owed: A model call in it withheld its text, which the span itself may tell.
     """
 
     __slots__ = (
         "agent", "around", "children", "conversation", "counted", "covered", "dialect", "ended",
-        "library", "live", "look", "name", "op", "owed", "parallel", "parent", "scope", "since",
-        "spoken", "step", "tree", "turn", "version", "waiting",
+        "inside", "library", "live", "look", "name", "op", "owed", "parallel", "parent", "scope",
+        "since", "spoken", "step", "tree", "turn", "vain", "version", "waiting",
     )  # fmt: skip
 
     def __init__(
@@ -88,9 +95,11 @@ class OpenSpan:
         self.around: Scope | None = None
         self.children: dict[OpenSpan, None] = {}
         self.parallel = False
-        self.waiting: list[Entry] = []
+        self.waiting: deque[Entry] = deque(maxlen=MAX_WAITING)
+        self.vain = False
         self.conversation: Conversation | None = None
         self.turn: Scope | None = None
+        self.inside: Scope | None = None
         self.spoken = False
         self.owed = False
 
@@ -146,3 +155,20 @@ class Entry:
         self.waits: set[OpenSpan] = set()
         self.merged = False
         self.told = False
+
+
+def written_on(span: OpenSpan) -> trace.Span:
+    """Where findings are written: the nearest open span around that records.
+
+    Where there is none they are written on no span, but logged as of the one that told.
+    """
+    for around in span.above():
+        live = around.live
+        if around.counted and live is not None and live.is_recording():
+            return live
+    own = span.around.span if span.around is not None else None
+    if own is not None and own.is_recording():
+        return own
+    if span.live is None:
+        return trace.INVALID_SPAN
+    return trace.NonRecordingSpan(span.live.get_span_context())

@@ -15,6 +15,8 @@ MAX_WAIT = 5.0
 """Seconds for which a step waits for a span around it to say what it is."""
 MAX_QUEUED = 256
 """Steps of one tree that wait at once."""
+MAX_HELD = 1_024
+"""Steps that wait at once, of all trees."""
 
 
 class Order:
@@ -50,8 +52,13 @@ class Order:
         """The trees of steps that have waited long enough; its caller holds the lock."""
         trees = []
         since = self._clock() - (MAX_WAIT if patience is None else patience)
-        while self._held and (_is_ready(self._held[0]) or self._held[0].since < since):
-            entry = self._held.popleft()
+        while self._held:
+            entry, crowded = self._held[0], len(self._held) > MAX_HELD
+            if not (crowded or entry.since < since or _is_ready(entry)):
+                break
+            self._held.popleft()
+            for other in entry.waits:
+                other.vain = not other.ended
             entry.waits = set()
             trees.append(entry.span.tree)
         return trees

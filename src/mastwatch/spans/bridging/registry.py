@@ -18,6 +18,8 @@ MAX_AGE = 6 * 3600.0
 """Seconds after which an open span is forgotten: nobody will end it."""
 MAX_BESIDE = 8
 """Open spans next to a new one that are looked at."""
+MAX_RIVALS = 1_024
+"""Open spans that are looked at for a model call in a trace of its own, the latest ones."""
 _AT_WORK = (None, "agent", "workflow")
 
 
@@ -86,11 +88,11 @@ class OpenSpans:
         below then stands in a trace of its own.
         """
         found = []
-        for other in self._spans.values():
-            if other.since > span.since:
-                break
+        for other in islice(reversed(self._spans.values()), MAX_RIVALS):
             if (
-                other.dialect is not None
+                other.since <= span.since
+                and not other.vain
+                and other.dialect is not None
                 and other.library != span.library
                 and not other.children
                 and other.op in (None, "chat")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from opentelemetry import trace
-
 from mastwatch.spans.bridging.conversation import (
     MAX_ASKED,
     SOMEBODY,
@@ -15,10 +13,11 @@ from mastwatch.spans.bridging.conversation import (
     conversation_of,
     path_to,
 )
-from mastwatch.spans.bridging.opened import Entry, OpenSpan
+from mastwatch.spans.bridging.opened import Entry, OpenSpan, written_on
 from mastwatch.spans.core import told_on
 from mastwatch.spans.dialects._endings import ending
 from mastwatch.spans.foreign.step import Answer, Step
+from mastwatch.spans.histories.messages import snapshot
 
 if TYPE_CHECKING:
     from mastwatch.spans.emit import Emitter
@@ -49,7 +48,7 @@ class Teller:
         """Tell one step, and end what ends with its span."""
         span, step = entry.span, entry.step
         path = path_to(span)
-        told_on.set(_target(span))
+        told_on.set(written_on(span))
         if span.op == "tool" and span.conversation is not None and len(path) > 1:
             self._finish(span.conversation, entry)  # what a tool ran is over before its result
         talk, quiet = conversation_of(path, step)
@@ -64,6 +63,10 @@ class Teller:
         talk.note_severity()
         if talk.root is span:
             self._finish(talk, entry)
+
+    def _began(self, entry: Entry) -> float:
+        """When a step began, had it ended just now: it may be told late, and clocks jump."""
+        return self._emitter.clock() - max(0.0, entry.final.ended - entry.final.started)
 
     def _finish(self, talk: Conversation, entry: Entry) -> None:
         step = entry.step
@@ -89,7 +92,7 @@ class Teller:
             spans=False,
             scope=span.around if _usable(span.around) else None,
         )
-        exchange.call.started = entry.final.started or exchange.call.started
+        exchange.call.started = self._began(entry)
         answer = step.answer or Answer()
         if step.error is not None:
             exchange.failed(step.error)
@@ -122,10 +125,10 @@ class Teller:
             agent=agent,
             model=step.model or "",
             provider=step.provider or "",
-            request=step.request,
+            request=snapshot(step.request) if step.request is not None else None,
             parent=_turn(run, turn_span, agent),
         )
-        call.started = told.entry.final.started or call.started
+        call.started = self._began(told.entry)
         call.answered(
             step.answer.text if step.answer is not None else None,
             input_tokens=step.input_tokens,
@@ -188,7 +191,7 @@ class Teller:
             call_id=step.call_id or (asked.request.call_id if asked is not None else None),
             index=asked.row if asked is not None else None,
             parent=_turn(run, turn_span, agent),
-            started=told.entry.final.started or None,
+            started=self._began(told.entry),
         )
         if step.outcome == "paused":
             return  # it has not returned: it waits for a person
@@ -219,16 +222,6 @@ class Teller:
         answer = told.step.answer
         run = told.talk.open(self._emitter, told.step)
         run.human_replied(told.agent(), answer.text if answer is not None else None)
-
-
-def _target(span: OpenSpan) -> trace.Span:
-    """Where findings are written: the nearest open span around that records."""
-    for around in span.above():
-        live = around.live
-        if around.counted and live is not None and live.is_recording():
-            return live
-    own = span.around.span if span.around is not None else None
-    return own if own is not None and own.is_recording() else trace.INVALID_SPAN
 
 
 def _turn(run: Run, span: OpenSpan | None, agent: str) -> Scope | None:

@@ -9,6 +9,7 @@ from typing import Any
 from mastwatch.events import RequestMessage, Role, ToolRequest
 from mastwatch.spans.dialects._values import arguments, as_text, parsed
 from mastwatch.spans.foreign.step import Answer
+from mastwatch.spans.histories import HistoryMessage
 
 MAX_MESSAGES = 2_000
 """Messages read of one list, the last ones."""
@@ -36,6 +37,7 @@ class Message:
         text: None when withheld; empty for one that only calls tools.
         name: Of the agent who said it, where the message tells.
         tool_calls: The tools it asks for.
+        call_id: Of a tool's message: the call it answers.
         results: Of tools, where one message carries several.
     """
 
@@ -43,7 +45,8 @@ class Message:
     text: str | None
     name: str = ""
     tool_calls: tuple[ToolRequest, ...] = ()
-    results: tuple[str | None, ...] = ()
+    call_id: str | None = None
+    results: tuple[HistoryMessage, ...] = ()
 
 
 def messages(value: Any) -> list[Message] | None:
@@ -73,12 +76,19 @@ def request(
     """
     if said is None:
         return None
-    sent = [RequestMessage(role="system", content=instructions)] if instructions else []
+    sent = [HistoryMessage(role="system", content=instructions)] if instructions else []
     for message in said:
-        if message.results:
-            sent += [RequestMessage(role="tool", content=result) for result in message.results]
+        sent += message.results
         if message.text or message.tool_calls or not message.results:
-            sent.append(RequestMessage(role=message.role, content=message.text, name=message.name))
+            sent.append(
+                HistoryMessage(
+                    role=message.role,
+                    content=message.text,
+                    name=message.name,
+                    tool_calls=message.tool_calls,
+                    call_id=message.call_id,
+                )
+            )
     return tuple(sent)
 
 
@@ -148,7 +158,7 @@ def _message(item: Any) -> Message | None:
     said = _text_of(content) if "content" in item or parts is not None else None
     if said is None and calls and not parts:
         said = ""  # OpenAI writes null beside tool calls
-    return Message(role, said, name, calls, results)
+    return Message(role, said, name, calls, _id(item.get("tool_call_id")), results)
 
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:
@@ -195,12 +205,18 @@ def tool_request(name: Any, given: Any, call_id: Any) -> ToolRequest:
     return ToolRequest(
         name=str(name or ""),
         arguments=arguments(given),
-        call_id=str(call_id) if call_id else None,
+        call_id=_id(call_id),
     )
 
 
-def _results(parts: Iterable[Mapping[str, Any]]) -> Iterable[str | None]:
+def _id(given: Any) -> str | None:
+    return str(given) if given else None
+
+
+def _results(parts: Iterable[Mapping[str, Any]]) -> Iterable[HistoryMessage]:
     for part in parts:
         if part.get("type") in ("tool_call_response", "tool_result", "function_call_output"):
             keys = ("response", "result", "content", "output")
-            yield as_text(next((part[key] for key in keys if key in part), None))
+            found = next((part[key] for key in keys if key in part), None)
+            call_id = part.get("id") or part.get("call_id") or part.get("tool_use_id")
+            yield HistoryMessage(role="tool", content=as_text(found), call_id=_id(call_id))

@@ -25,10 +25,11 @@ OPS: dict[str, Op] = {
     "execute_tool": "tool",
 }
 """What an operation is in our words; the others (embeddings, create_agent, ...) are no steps."""
+_SHARED = "opentelemetry.util.genai"
 _PREFIXES = (
     "opentelemetry.instrumentation.genai.",
     "opentelemetry.instrumentation.openai_v2",
-    "opentelemetry.util.genai",
+    _SHARED,
 )
 _WITHOUT_CHATS = ("opentelemetry.instrumentation.genai.langchain",)
 
@@ -44,7 +45,9 @@ class GenAi:
         return scope.startswith(_PREFIXES) or OPERATION in attributes
 
     def library(self, scope: str) -> str:
-        """The library, from the last part of the scope."""
+        """The library, from the last part of the scope; the shared helpers' tells of none."""
+        if scope.startswith(_SHARED):
+            return self.name
         return "openai" if "openai_v2" in scope else scope.rsplit(".", 1)[-1]
 
     def lacks_chats(self, scope: str) -> bool:

@@ -73,6 +73,8 @@ def _op(span: ForeignSpan) -> Op | None:
     if operation is not None:
         return None if operation == "other" else operation
     kind = value.text(span.attributes, KIND)
+    if kind is None and any(key.startswith("llm.") for key in span.attributes):
+        return "chat"  # of too many attributes the SDK drops the oldest, the kind among them
     if kind != "CHAIN":
         return _OPS.get(kind or "")
     # A chain is a graph, a node or a pipe: it says nothing itself, but may know who is at work.
@@ -197,6 +199,7 @@ def _openai_shape(message: Any) -> Mapping[str, Any]:
         "role": message.get("role"),
         "name": message.get("name"),
         "tool_calls": calls,
+        "tool_call_id": message.get("tool_call_id"),
     }
     blocks = [
         block.get("message_content")

@@ -160,7 +160,11 @@ def _legacy(item: Any, role: str = "user") -> Mapping[str, Any]:
     calls = [call for call in chat.items(item.get("tool_calls")) if isinstance(call, Mapping)]
     content = item.get("content", "" if calls else None)
     blocks = value.parsed(content) if isinstance(content, str) and content[:2] == "[{" else None
-    shaped = {"role": item.get("role") or role, "tool_calls": calls}
+    shaped = {
+        "role": item.get("role") or role,
+        "tool_calls": calls,
+        "tool_call_id": item.get("tool_call_id"),
+    }
     if content is not None:
         shaped["content"] = blocks if isinstance(blocks, list) else content
     return shaped

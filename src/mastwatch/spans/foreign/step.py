@@ -42,7 +42,8 @@ class Step:
         task: What a workflow or agent was asked to do.
         conversation_id: The framework's thread or session.
         model, provider: As in ``gen_ai.*``.
-        request: The messages a model was sent.
+        request: The messages a model was sent; as ``HistoryMessage``, also the tools they ask for
+            and whose results they are.
         answer: What came back of a model or an agent; what a ``message`` says; what a ``human``
             answered.
         arguments: Of a tool call, without the framework's wrapping: parsed JSON, or the raw text.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -100,7 +99,7 @@ class Talk:
     heard: OrderedDict[int, None] = field(default_factory=OrderedDict)
     latest: tuple[str, int, Thread] | None = None
     by_hand: bool = False
-    opening: threading.Lock = field(default_factory=forks.lock)
+    opening: forks.Lock = field(default_factory=forks.lock)
 
     @property
     def open(self) -> bool:
