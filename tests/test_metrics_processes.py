@@ -90,8 +90,13 @@ def test_fork_while_another_thread_holds_every_lock_of_ours() -> None:
 import threading
 from mastwatch import forks
 held = list(forks._locks)
-threading.Thread(target=lambda: [l.acquire() for l in held], daemon=True).start()
-while not all(l.locked() for l in held): pass
+taken = threading.Event()
+def take():
+    for lock in held: lock.acquire()
+    taken.set()
+    threading.Event().wait()
+threading.Thread(target=take, daemon=True).start()
+taken.wait()
 """ + in_child("loop()\nassert seen() == 1")
     run(code + "os._exit(0)", MASTWATCH_PROMETHEUS_PORT=str(free_port()))
 

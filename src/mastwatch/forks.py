@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 from mastwatch.guard import guard
+
+Lock: TypeAlias = Any
+"""``threading.Lock()`` or ``threading.RLock()``: functions, not types, in older Pythons."""
 
 
 class Remade(Protocol):
@@ -22,19 +25,24 @@ class Remade(Protocol):
 
 
 _remade: weakref.WeakSet[Remade] = weakref.WeakSet()
-_locks: weakref.WeakSet[threading.Lock] = weakref.WeakSet()
+_locks: weakref.WeakSet[Lock] = weakref.WeakSet()
 
 
-def lock() -> threading.Lock:
-    """A lock that is free in a forked child, whoever held it in the parent."""
-    made = threading.Lock()
+def lock() -> Lock:
+    """A lock that is free in a forked child, whoever held it in the parent.
+
+    The thread that holds it may take it again. The garbage collector closes generators and streams
+    that the host has left wherever it happens to run, in the middle of our own code too; what is
+    told of them then must not wait for the very thread it stops.
+    """
+    made = threading.RLock()
     _locks.add(made)
     return made
 
 
-def free(held: threading.Lock) -> None:
+def free(held: Lock) -> None:
     """Release a lock that somebody else made, in a forked child, whoever held it."""
-    held._at_fork_reinit()  # type: ignore[attr-defined]  # as the standard library's own do
+    held._at_fork_reinit()  # as the standard library's own do
 
 
 def remake(thing: Remade) -> None:

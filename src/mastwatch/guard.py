@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 _log = logging.getLogger("mastwatch")
-_lock = threading.Lock()  # protects _counts and _observers
+_lock = threading.RLock()  # protects _counts and _observers
 if hasattr(os, "register_at_fork"):  # a thread of the parent may have held it
     os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
 _counts: Counter[str] = Counter()

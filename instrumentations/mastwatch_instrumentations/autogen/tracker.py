@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextvars
 import functools
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from mastwatch import forks
 from mastwatch.events import Contract
 from mastwatch.guard import guard
 from mastwatch.spans.emit import Emitter, Run, Scope
@@ -42,7 +42,7 @@ class Tracker:
         self._turns: dict[Scope, Turn] = {}
         self._working: dict[int, list[Turn]] = {}  # by id of the agent
         self._launched: WeakKeyDictionary[Any, contextvars.Context] = WeakKeyDictionary()
-        self._lock = threading.Lock()  # protects _working
+        self._lock = forks.lock()  # protects _working
 
     # Chats
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
+from mastwatch import forks
 from mastwatch.spans.emit import Exchange, Run, Scope
 from mastwatch_instrumentations.langchain.names import SOMEBODY
 
@@ -209,7 +210,7 @@ class Store:
     """All sessions under way, bounded, and the notes on paused conversations."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # protects all three maps
+        self._lock = forks.lock()  # protects all three maps
         self._steps: dict[UUID, Step] = {}
         self._sessions: OrderedDict[UUID, Session] = OrderedDict()
         self._paused: OrderedDict[str, Paused] = OrderedDict()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from mastwatch import forks
 from mastwatch.events import Event, MessageSent, RunStarted, ToolReturned
 from mastwatch.findings import Finding, Notice
 from mastwatch.guard import guard
@@ -75,7 +75,7 @@ class Recorder(Sink):
         self._max_bytes = max_bytes
         self._max_runs = max_runs
         self._writer = Writer(drop)
-        self._lock = threading.Lock()  # protects the three below, and the builders
+        self._lock = forks.lock()  # protects the three below, and the builders
         self._running: OrderedDict[str, TraceBuilder] = OrderedDict()  # least recent first
         self._over: OrderedDict[str, None] = OrderedDict()
         self._bytes = 0
@@ -138,7 +138,6 @@ class Recorder(Sink):
 
     def after_fork(self) -> None:
         """The runs that go on are the parent's to finish; its threads are not here."""
-        self._lock = threading.Lock()
         self._over.update(dict.fromkeys(self._running))
         self._running.clear()
         self._bytes = 0
