@@ -43,7 +43,7 @@ class Processor(SpanProcessor):
             return
         with guard("bridge.start"):
             context, scope = span.get_span_context(), span.instrumentation_scope
-            if context is None:
+            if context is None or listener.passes(context.span_id, span):
                 return
             listener.started(
                 context.span_id,
@@ -62,12 +62,12 @@ class Processor(SpanProcessor):
         if listener is None:
             return
         with guard("bridge.end"):
-            context = span.get_span_context()
-            if context is not None:
+            context, attributes = span.get_span_context(), span.attributes or {}
+            if context is not None and not listener.passed(context.span_id, attributes):
                 span_id = context.span_id
                 held = held_of(span_id) or texts.take(trace.format_span_id(span_id))
                 read = partial(from_sdk, span, held)
-                listener.ended(span_id, span.attributes or {}, read)
+                listener.ended(span_id, attributes, read)
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Tell what still waits to hear more; nothing is exported here."""

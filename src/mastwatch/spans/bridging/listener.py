@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from opentelemetry.sdk.trace import ReadableSpan
 
 from mastwatch import forks
 from mastwatch.guard import guard
@@ -13,18 +16,20 @@ from mastwatch.spans.bridging.conversation import Conversation, inside_tool
 from mastwatch.spans.bridging.duplicates import is_same
 from mastwatch.spans.bridging.opened import Entry, OpenSpan, Tree
 from mastwatch.spans.bridging.order import Order
+from mastwatch.spans.bridging.passing import Kind, Passing, PassingSpans
 from mastwatch.spans.bridging.registry import OpenSpans
 from mastwatch.spans.bridging.telling import Teller
-from mastwatch.spans.foreign.span import ForeignSpan
+from mastwatch.spans.foreign.span import ForeignSpan, from_sdk
 from mastwatch.spans.foreign.step import filled
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import Span
+    from opentelemetry.sdk.trace import Span
 
     from mastwatch.spans.emit import Emitter
     from mastwatch.spans.scope import Scope
 
 OURS = "mastwatch"
+_MAX_KINDS = 4_096
 
 
 class Listener:
@@ -39,6 +44,8 @@ class Listener:
         self._emitter = emitter
         self._clock = clock
         self._left_alone: tuple[str, ...] = ()
+        self._kinds: dict[tuple[str, str], Kind] = {}
+        self._passing = PassingSpans()
         self._open = OpenSpans()
         self._lock = forks.lock()  # protects _open, the trees and what entries wait for
         self._order = Order(Teller(emitter, self._only_run).tell, self._lock, clock)
@@ -46,12 +53,14 @@ class Listener:
 
     def after_fork(self) -> None:
         """Spans that are open in the parent end there."""
+        self._passing.clear()
         self._open.clear()
         self._order.clear()
 
     def leave(self, scopes: Iterable[str]) -> None:
         """Leave the spans of these scopes alone from now on: hooks of ours see the same."""
         self._left_alone = (*self._left_alone, *scopes)
+        self._kinds = {}
 
     def reads(self, scope: str) -> bool:
         """Whether the spans of a scope are read here."""
@@ -68,6 +77,72 @@ class Listener:
         """The scope for what hooks of ours see in this span, if that is in a tool read here."""
         span = self._open.get(span_id)
         return inside_tool(span) if span is not None else None
+
+    def passes(self, span_id: int, span: Span) -> bool:
+        """Note a span of the SDK that has begun, if no dialect claims it by its scope.
+
+        Returns:
+            Whether that is all there is to do.
+        """
+        kind = self._kind(span)
+        if kind == "read":
+            return False
+        self._passing.add(span_id, Passing(span, kind, self._clock()))
+        return True
+
+    def passed(self, span_id: int, attributes: Mapping[str, Any]) -> bool:
+        """Whether a span that has ended was such a one, and nothing on it is for us."""
+        passing = self._passing.pop(span_id)
+        if passing is None:
+            return False
+        if passing.kind == "unknown" and dialects.may_be_read(attributes):
+            self._found(span_id, passing)
+            return False
+        return True
+
+    def _kind(self, span: Span) -> Kind:
+        scope = span.instrumentation_scope
+        key = (scope.name, scope.version or "") if scope is not None else ("", "")
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = "not ours to read"
+            if self.reads(key[0]):
+                kind = "unknown" if dialects.by_scope(*key) is None else "read"
+            if len(self._kinds) < _MAX_KINDS:
+                self._kinds[key] = kind
+        return kind
+
+    def _found(self, span_id: int, passing: Passing) -> OpenSpan:
+        """Take a span that was passing in among those that count."""
+        live, scope = passing.span, passing.span.instrumentation_scope
+        parent = self._parent(live.parent.span_id if live.parent is not None else None)
+        name, version = (scope.name, scope.version or "") if scope is not None else ("", "")
+        look = partial(from_sdk, live)
+        span = OpenSpan(live.name, name, version, parent, live, look, passing.since)
+        self._place_in_ours(span)
+        self._add(span_id, span)
+        return span
+
+    def _place_in_ours(self, span: OpenSpan) -> None:
+        """Note where in our own runs a span is."""
+        if span.enclosing() is None:
+            span.around = self._emitter.current()
+        suppressed = self._emitter.suppressed() or self._emitter.model_call_here() is not None
+        span.covered = suppressed or (span.parent is not None and span.parent.covered)
+
+    def _parent(self, span_id: int | None) -> OpenSpan | None:
+        """The open span of an id, one that was passing till now included."""
+        known = self._open.get(span_id)
+        if known is None and span_id is not None:
+            passing = self._passing.pop(span_id)
+            known = self._found(span_id, passing) if passing is not None else None
+        return known
+
+    def _add(self, span_id: int, span: OpenSpan) -> None:
+        with self._lock:
+            crowded_out = self._open.add(span_id, span)
+        if crowded_out is not None:
+            self._give_up(crowded_out, "its span never ended")
 
     def started(
         self,
@@ -95,20 +170,14 @@ class Listener:
         """
         if self._open.get(span_id) is not None:
             return  # two processors of ours on one provider
-        parent = self._open.get(parent_id)
+        parent = self._parent(parent_id)
         span = OpenSpan(name, scope, version, parent, live, look, self._clock())
         dialect = dialects.by_scope(scope, version) if self.reads(scope) else None
         if dialect is not None:
             span.dialect, span.library = dialect, dialect.library(scope)
             span.op = dialect.opening(name, attributes)
-        if span.enclosing() is None:
-            span.around = self._emitter.current()
-        suppressed = self._emitter.suppressed() or self._emitter.model_call_here() is not None
-        span.covered = suppressed or (parent is not None and parent.covered)
-        with self._lock:
-            crowded_out = self._open.add(span_id, span)
-        if crowded_out is not None:
-            self._give_up(crowded_out, "its span never ended")
+        self._place_in_ours(span)
+        self._add(span_id, span)
 
     def ended(
         self, span_id: int, attributes: Mapping[str, Any], read: Callable[[], ForeignSpan]
@@ -154,10 +223,14 @@ class Listener:
         if not attributes or not self.reads(span.scope):
             return
         dialect = dialects.by_attributes(span.scope, span.version, attributes)
-        if dialect is not None:
-            span.dialect, span.library = dialect, dialect.library(span.scope)
-            with self._lock:
-                self._open.count(span, 1)
+        if dialect is None:
+            return
+        span.dialect, span.library = dialect, dialect.library(span.scope)
+        with self._lock:
+            self._open.count(span, 1)
+        for around in span.above():  # by hand, too: what they are stands on them by now
+            if around.dialect is None and isinstance(around.live, ReadableSpan):
+                self._classify(around, around.live.attributes or {})
 
     def _entry(self, span: OpenSpan, final: ForeignSpan) -> Entry:
         step = None
@@ -220,6 +293,7 @@ class Listener:
         with self._lock:
             left = self._open.all()
             self._open.clear()
+            self._passing.clear()
         for span in left:
             self._give_up(span, "uninstrumented")
 

@@ -47,8 +47,13 @@ def by_scope(scope: str, version: str) -> Dialect | None:
     return next((each for each in dialects() if each.claims(scope, version, {})), None)
 
 
+def may_be_read(attributes: Mapping[str, Any]) -> bool:
+    """Whether some key is such that a dialect might know the span by it."""
+    return any(key.startswith(FAMILIES) for key in attributes)
+
+
 def by_attributes(scope: str, version: str, attributes: Mapping[str, Any]) -> Dialect | None:
     """The dialect of a span by what is written on it; None for a span that is none of ours."""
-    if not any(key.startswith(FAMILIES) for key in attributes):
+    if not may_be_read(attributes):
         return None  # most spans of most processes: cheaper than asking everyone
     return next((each for each in dialects() if each.claims(scope, version, attributes)), None)
