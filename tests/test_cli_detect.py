@@ -191,6 +191,35 @@ def test_folders_are_walked(capsys, logs, tmp_path):
     assert (status, len(err)) == (2, 1)
 
 
+def test_a_folder_of_odd_things_gives_its_logs(capsys, logs, tmp_path):
+    """A pipe is not waited for, a link that leads nowhere or in a circle is told."""
+    logs("in/b.jsonl", log("b", "loop"))
+    logs("in/picture.png", "no log")
+    folder = tmp_path / "in"
+    os.mkfifo(folder / "pipe.log")
+    (folder / "folder.json").mkdir()
+    (folder / "circle").symlink_to(folder)
+    (folder / "self.json").symlink_to("self.json")
+    (folder / "gone.json").symlink_to("nowhere.json")
+    status, found, err = detect(capsys, str(folder))
+    assert (status, [f["run"] for f in found]) == (0, ["b"])
+    assert [line.partition(" cannot be opened ")[2] for line in err] == [
+        "(No such file or directory)",
+        "(Too many levels of symbolic links)",
+    ]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_what_is_closed_is_told(capsys, logs, tmp_path):
+    logs("in/b.jsonl", log("b", "loop"))
+    logs("in/secret.jsonl", log("c", "loop"))
+    (tmp_path / "in" / "secret.jsonl").chmod(0)
+    (tmp_path / "in" / "closed").mkdir(mode=0)
+    _, found, err = detect(capsys, str(tmp_path / "in"))
+    assert [f["run"] for f in found] == ["b"]
+    assert len([line for line in err if "cannot be opened (Permission denied)" in line]) == 2
+
+
 def test_a_dash_is_stdin(capsys, monkeypatch):
     data = io.BytesIO(log("one", "loop").replace('"id": "one", ', "").encode())
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(data))

@@ -97,3 +97,14 @@ def test_legacy_function_calls_are_calls(read, jsonl):
     ]
     run = read(jsonl(chat)).runs[0]
     assert [e.name for e in run.events if isinstance(e, ToolCalled | ToolReturned)] == ["f", "f"]
+
+
+def test_messages_line_by_line_are_one_run(read, jsonl):
+    talk = [{"role": "user", "content": "Add."}, {"role": "assistant", "content": "Two."}]
+    found = read(jsonl(*talk, b"oops", *talk, {"id": "r", "messages": talk}, *talk))
+    assert [(run.id, run.messages) for run in found.runs] == [
+        ("log.jsonl#1", 4),
+        ("r", 2),
+        ("log.jsonl#7", 2),
+    ]
+    assert len(found.problems) == 1

@@ -32,7 +32,10 @@ MORE = {
     # The planner sums up at the end of the log; the other parser leaves out the run's answer.
     "openmanus_log": 1,
 }
-
+FEWER_CALLS = {
+    # An agent ends each step of a plan with ``terminate``; the other parser takes that for a tool.
+    "openmanus_log": 4,
+}
 
 # Whose rows stand under other names than there: recipients, executors, tools that are agents.
 OTHER_NAMES = {"appworld_txt", "openmanus_log"}
@@ -59,7 +62,7 @@ def test_they_are_split_alike(traces, expected):
         calls = sum(len(e.tool_calls) for e in run.events if isinstance(e, MessageSent))
         assert run.format == FOLDERS[folder], name
         assert run.messages == told["messages"] + MORE.get(folder, 0), name
-        assert calls == told["tool_calls"], name
+        assert calls == told["tool_calls"] - FEWER_CALLS.get(folder, 0), name
         if folder not in OTHER_NAMES:
             assert set(told["agents"]) <= spoken(run), name
 

@@ -31,6 +31,40 @@ def test_openmanus_turns_tools_and_ending():
     assert of(stopped, RunStarted)[0].task is None
 
 
+def plan(*steps):
+    at = "2025-04-01 09:00:00.000 | INFO     | app."
+    begun = "flow.planning:create:10 - Plan creation result: Two steps."
+    lines = [begun] if len(steps) > 1 else []
+    for step in steps:
+        tools = ["web_search", "terminate"]
+        lines += [
+            "agent.base:run:9 - Executing step 1/20",
+            "agent.toolcall:think:81 - ✨ Manus's thoughts: Done.",
+            f"agent.toolcall:think:86 - 🧰 Tools being prepared: {tools}",
+            "agent.toolcall:think:90 - 🔧 Tool arguments: {}",
+            *(
+                f"agent.toolcall:act:9 - 🎯 Tool '{t}' completed its mission! Result: x"
+                for t in tools
+            ),
+            f"flow.planning:mark:9 - Marked step {step} as completed in plan p",
+        ]
+    return "".join(f"{at}{line}\n" for line in lines).encode()
+
+
+def test_openmanus_terminate_in_a_plan_ends_the_step_and_not_the_run(read):
+    (run,) = read(plan(0, 1), name="manus.log").runs
+    assert [call.name for call in of(run, ToolCalled)] == ["web_search"] * 2
+    assert [e.index for e in of(run, ToolReturned)] == [3, 8]
+    assert [e.index for e in of(run, MessageSent) if e.sender == "Manus"] == [2, 7]
+    flow = [e.index for e in of(run, MessageSent) if e.sender == "flow"]
+    assert flow == [1, 4, 5, 6, 9, 10]
+
+
+def test_openmanus_terminate_without_a_plan_is_a_tool(read):
+    (run,) = read(plan(0), name="manus.log").runs
+    assert [call.name for call in of(run, ToolCalled)] == ["web_search", "terminate"]
+
+
 def test_openmanus_tools_that_cannot_be_read(read):
     line = "2025-04-01 09:00:0{}.000 | INFO     | app.agent.toolcall:think:81 - {}\n"
     log = line.format(1, "✨ Manus's thoughts: Go.") + line.format(

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from mastwatch.attribution.forms import ObjectForm, Proposal
+from mastwatch.attribution.forms import ObjectForm
+from mastwatch.attribution.said import Proposal
 from mastwatch.attribution.steps import Steps, normal_name
 from mastwatch.attribution.views import Views
 from mastwatch.judge import prompt as judge_prompt

@@ -1,14 +1,22 @@
-"""The replies that attribution asks for, and how they are read."""
+"""The replies that attribution asks for: their schemas, and how they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
+from mastwatch.attribution.said import (
+    Checked,
+    Half,
+    HalfSaid,
+    Proposal,
+    Proposals,
+    StepSaid,
+    Word,
+)
 from mastwatch.judge.replies import (
     Pairs,
-    Quote,
     Unreadable,
     closed,
     confidence,
@@ -19,78 +27,11 @@ from mastwatch.judge.replies import (
     words,
 )
 
-Word = Literal["yes", "no", "unsure"]
 _WORDS: dict[str, Word] = {"yes": "yes", "no": "no", "unsure": "unsure"}
-Half = Literal["first", "second", "unclear"]
 _HALVES: dict[str, Half] = {"first": "first", "second": "second", "unclear": "unclear"}
 MAX_PROPOSALS = 10
 MAX_NAME = 120
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """A step as one reply names it; not yet checked against the run.
-
-    Attributes:
-        step: A row's number; None where the reply gave none that can be read.
-        agent: The agent it names; only compared with who speaks there.
-        reason, counterfactual: In words.
-        confidence: 0 to 1; None when missing or no such number.
-        quote: The words it rests on.
-    """
-
-    step: int | None
-    agent: str = ""
-    reason: str = ""
-    counterfactual: str = ""
-    confidence: float | None = None
-    quote: Quote | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposals:
-    """The steps a reply names, in its order; none: it sees no decisive error."""
-
-    steps: tuple[Proposal, ...] = ()
-    clean: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What a close look at one step says.
-
-    Attributes:
-        error: Whether it is an error at all.
-        doomed: Whether the run was past saving before it.
-        saves: Whether correcting it would have made the run succeed.
-    """
-
-    error: Word
-    doomed: Word
-    saves: Word
-    quote: Quote | None = None
-    why: str = ""
-    clean: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepSaid:
-    """Whether the last step shown is an error that derails the task."""
-
-    error: Word
-    reason: str = ""
-    quote: Quote | None = None
-    clean: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HalfSaid:
-    """In which half of a segment the decisive error lies."""
-
-    half: Half
-    reason: str = ""
-    clean: bool = True
 
 
 @dataclass(frozen=True, slots=True)

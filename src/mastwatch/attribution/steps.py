@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
+from mastwatch.formats.speakers import speaker
 from mastwatch.store import Trace, TraceRow
-
-_ASIDE = re.compile(r"\s+\((?:thought|termination condition|->[^()]*)\)\s*$", re.IGNORECASE)
 
 
 def normal_name(name: str) -> str:
@@ -19,7 +17,7 @@ def normal_name(name: str) -> str:
     >>> normal_name("Orchestrator (-> WebSurfer)"), normal_name("Blu-Ray_Expert")
     ('Orchestrator', 'Blu-Ray_Expert')
     """
-    return _ASIDE.sub("", name).strip()
+    return speaker(name).name
 
 
 class Steps:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from mastwatch.commands import Commands
-from mastwatch.commands.detect import add_format, logs, read
+from mastwatch.commands.inputs import add_format, logs, read
 from mastwatch.commands.show import printable
 from mastwatch.formats import RecordedRun
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,18 +11,16 @@ from typing import TYPE_CHECKING
 
 from mastwatch import taxonomy
 from mastwatch.commands import Commands
+from mastwatch.commands.inputs import add_format, read
 from mastwatch.detector import Detector
 from mastwatch.findings import Finding, Notice, Severity
-from mastwatch.formats import Problem, RecordedRun, Where, format_names, read_runs
+from mastwatch.formats import RecordedRun
 from mastwatch.sink import Sink
 
 if TYPE_CHECKING:
     from mastwatch.policy import Policy
     from mastwatch.settings import Settings
 
-_TEXTS = (".jsonl", ".json", ".ndjson", ".log", ".txt")
-_DATABASES = (".db", ".sqlite", ".sqlite3")
-_SUFFIXES = (*_TEXTS, *(f"{suffix}.gz" for suffix in _TEXTS), *_DATABASES)
 _EXAMPLES = """\
 examples:
   mastwatch detect runs.jsonl.gz
@@ -98,17 +95,6 @@ def _mode(text: str) -> str:
         return taxonomy.mode(text).code
     except KeyError as error:
         raise argparse.ArgumentTypeError(error.args[0]) from None
-
-
-def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names the format of the files."""
-    parser.add_argument(
-        "--format",
-        default="auto",
-        choices=format_names(),
-        metavar="NAME",
-        help=f"of the files, one of {', '.join(format_names())} (default: auto)",
-    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -212,31 +198,6 @@ def _detectors(settings: Settings) -> list[type[Detector]]:
     for name in set(names or ()).difference(known):
         _say(f"{settings.origin('detectors')}: no detector {name}; known: {', '.join(known)}")
     return [p.loaded for p in found if p.loaded and (names is None or p.name in names)]
-
-
-def read(files: Sequence[str], format: str) -> Iterator[RecordedRun | Problem]:
-    """Read the runs of files, folders of logs, and ``-``, which is stdin."""
-    for file in files:
-        if file == "-":
-            yield from read_runs(sys.stdin.buffer, format, name="<stdin>")
-        elif os.path.isdir(file):
-            inside = list(logs(file))
-            for path in inside:
-                yield from read_runs(path, format)
-            if not inside:
-                names = ", ".join(f"*{suffix}" for suffix in (*_TEXTS, *_DATABASES))
-                yield Problem(Where(file), f"holds no {names} (or *.gz of them)")
-        else:
-            yield from read_runs(file, format)
-
-
-def logs(folder: str) -> Iterator[str]:
-    """The logs in a folder and those below it, by their endings; hidden ones are left out."""
-    for where, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if name.lower().endswith(_SUFFIXES) and not name.startswith("."):
-                yield os.path.join(where, name)
 
 
 def _say(text: str) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mastwatch.commands import detect
+from mastwatch.commands.inputs import read
 from mastwatch.formats import RecordedRun
 from mastwatch.guard import guard
 
@@ -62,7 +62,7 @@ class Input:
 
         detectors = select(DETECTORS, self._settings.detectors)
         policy = configured(self._settings, detectors)
-        for item in detect.read([name], self._format):
+        for item in read([name], self._format):
             if isinstance(item, RecordedRun):
                 yield _trace(item, detectors, policy)
             else:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mastwatch.commands.detect import add_format
+from mastwatch.commands.inputs import add_format
 
 if TYPE_CHECKING:
     from mastwatch.judge.settings import JudgeSettings

@@ -98,7 +98,7 @@ def load(file: str) -> Iterator[Case | Problem]:
 
 
 def values(file: str) -> Iterator[Value | Problem]:
-    """The JSON values of a file, one for each run."""
+    """The JSON values of a file, one for each run; of a broken one no part counts."""
     try:
         stream = open(file, "rb")  # noqa: SIM115 - closed below; the error is only of opening
     except OSError as error:
@@ -112,7 +112,7 @@ def values(file: str) -> Iterator[Value | Problem]:
         for item in source.values():
             if isinstance(item, Problem):
                 yield item
-            else:
+            elif item.whole:
                 yield from each_run(item)
 
 

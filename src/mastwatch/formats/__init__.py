@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from typing import BinaryIO
 
 from mastwatch.formats import fields
@@ -26,6 +27,7 @@ from mastwatch.formats.agentchat import ConsoleFormat, MessagesFormat
 from mastwatch.formats.appworld import AppWorldFormat
 from mastwatch.formats.chatdev import ChatDevFormat
 from mastwatch.formats.hyperagent import HyperAgentFormat
+from mastwatch.formats.json_values import SKIPPED, Value
 from mastwatch.formats.langchain import LangChainFormat
 from mastwatch.formats.ma_tot import MaTotFormat
 from mastwatch.formats.mast_data import MastDataFormat
@@ -161,18 +163,25 @@ def _by_name(format: str) -> Format:
 
 def _unknown(source: Source) -> Iterator[Problem]:
     names = ", ".join(known.name for known in FORMATS)
-    for value in source.samples():
-        text = f"holds {_sketch(value)}, which is in no format known here ({names})"
-        yield Problem(Where(source.name), text)
-        return
-    problem = next((item for item in source.values() if isinstance(item, Problem)), None)
-    if problem is None:
+    told: list[Problem] = []
+    for item in islice(source.values(), MAX_SAMPLES):
+        if isinstance(item, Value):
+            yield from () if item.whole else told[-1:]
+            text = f"holds {_sketch(item.value)}, which is in no format known here ({names})"
+            yield Problem(Where(source.name), text)
+            return
+        told.append(item)
+    broken = next((problem for problem in told if problem.text.endswith(SKIPPED)), None)
+    if not told:
         yield Problem(Where(source.name), "holds no JSON value, only blank lines")
     elif source.head.lstrip()[:1] not in ("{", "["):
         yield Problem(Where(source.name), f"is text in no format known here ({names})")
+    elif broken is None:
+        yield from told
     else:
-        why = problem.text.removesuffix("; skipped")
-        yield Problem(problem.where, f"{why}; formats known here: {names}")
+        yield from told[: told.index(broken)]
+        why = broken.text.removesuffix(SKIPPED)
+        yield Problem(broken.where, f"{why}; formats known here: {names}")
 
 
 def _sketch(value: object) -> str:

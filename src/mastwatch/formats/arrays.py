@@ -70,7 +70,7 @@ def elements(stream: BinaryIO, name: str) -> Iterator[Value | Problem]:
             if not told:
                 told = True
                 yield Problem(where, "not UTF-8; what cannot be decoded is replaced")
-        yield parse(text, where)
+        yield from parse(text, where)
 
 
 def _cut(stream: BinaryIO) -> Iterator[bytes | str]:

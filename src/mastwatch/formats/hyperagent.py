@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mastwatch.formats.annotated import instance
 from mastwatch.formats.assembly import recorded_run
-from mastwatch.formats.json_values import Value, each_run
+from mastwatch.formats.json_values import Value, each_run, read_each
 from mastwatch.formats.line_log import Block, Lost, blocks
 from mastwatch.formats.lines import Line
 from mastwatch.formats.python_calls import Wanted, calls
@@ -57,12 +57,7 @@ class HyperAgentFormat:
         if source.head.lstrip()[:1] not in ("{", "["):
             yield from _log(source)
             return
-        for item in source.values():
-            if isinstance(item, Problem):
-                yield item
-                continue
-            for run in each_run(item):
-                yield from _study(run)
+        yield from read_each(source.values(), _study)
 
 
 def _entry(line: str) -> _Entry | None:

@@ -14,7 +14,7 @@ from mastwatch.events import MessageKind, Role, ToolRequest
 from mastwatch.formats import fields
 from mastwatch.formats.assembly import recorded_run
 from mastwatch.formats.calls import tool_calls
-from mastwatch.formats.json_values import Value
+from mastwatch.formats.json_values import Value, read_each
 from mastwatch.formats.recorded import Problem, Read, Where
 from mastwatch.formats.rows import RowProblems, read_rows, record_id
 from mastwatch.formats.source import Source
@@ -48,12 +48,7 @@ class LangChainFormat:
 
     def read(self, source: Source) -> Iterator[Read]:
         """Read all runs."""
-        for item in source.values():
-            if isinstance(item, Problem):
-                yield item
-                continue
-            for run in _runs(item):
-                yield from _read(run)
+        yield from read_each(source.values(), _read, _runs)
 
 
 def _inner(message: object) -> Mapping[str, object] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mastwatch.formats import fields
-from mastwatch.formats.json_values import Value, each_run
+from mastwatch.formats.json_values import Value, each_run, read_each
 from mastwatch.formats.nested import Envelope, Sniff, read_nested
 from mastwatch.formats.recorded import Problem, Read, Where
 from mastwatch.formats.rows import position_id
@@ -43,12 +43,7 @@ class MastDataFormat:
 
     def read(self, source: Source) -> Iterator[Read]:
         """Read all runs."""
-        for item in source.values():
-            if isinstance(item, Problem):
-                yield item
-                continue
-            for run in each_run(item):
-                yield from self._run(run)
+        yield from read_each(source.values(), self._run)
 
     def _run(self, run: Value) -> Iterator[Read]:
         log = _log(run.value) if isinstance(run.value, dict) else None

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from mastwatch.formats import fields
 from mastwatch.formats.assembly import recorded_run
-from mastwatch.formats.json_values import Value, each_run
+from mastwatch.formats.json_values import Value, each_run, read_each
 from mastwatch.formats.line_log import Block, blocks
 from mastwatch.formats.lines import Line
 from mastwatch.formats.metagpt_talk import read_talk, talks
@@ -53,12 +53,7 @@ class MetaGptFormat:
             else:
                 yield from _log(source)
             return
-        for item in source.values():
-            if isinstance(item, Problem):
-                yield item
-                continue
-            for run in each_run(item):
-                yield from _kept(run)
+        yield from read_each(source.values(), _kept)
 
 
 def _is_json(source: Source) -> bool:

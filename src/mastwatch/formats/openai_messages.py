@@ -1,7 +1,8 @@
 """Plain OpenAI chat message lists: ``[{"role", "content"}, ...]`` or an object that holds one.
 
 The list stands under ``messages``, or ``traj`` as tau-bench writes it; a file holds one such value,
-one per line, or a list of them. Speakers are called by ``name`` where it is given, else by role.
+one per line, or a list of them. Messages line by line are one run. Speakers are called by ``name``
+where it is given, else by role.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from mastwatch.events import MessageKind, Role
 from mastwatch.formats import fields
 from mastwatch.formats.assembly import recorded_run
 from mastwatch.formats.calls import tool_calls
-from mastwatch.formats.json_values import Value, each_run
+from mastwatch.formats.json_values import Value, each_run, read_each
 from mastwatch.formats.recorded import Problem, Read, Where
 from mastwatch.formats.rows import RowProblems, position_id, read_rows, record_id
 from mastwatch.formats.source import Source
@@ -35,8 +36,10 @@ class OpenAIMessagesFormat:
     name = "openai"
 
     def sniff(self, source: Source) -> bool:
-        """Lists of objects with a role, or objects that hold such a list."""
+        """Lists of objects with a role, objects that hold such a list, or a message alone."""
         for value in source.samples():
+            if _is_message(value):
+                return True
             for run in each_run(Value(value, Where(""))):
                 messages = _messages(run.value)
                 if messages and any(isinstance(m, dict) and "role" in m for m in messages):
@@ -45,12 +48,34 @@ class OpenAIMessagesFormat:
 
     def read(self, source: Source) -> Iterator[Read]:
         """Read all runs."""
-        for item in source.values():
-            if isinstance(item, Problem):
-                yield item
-                continue
-            for run in each_run(item):
-                yield from _read(run, self.name)
+        yield from read_each(_joined(source.values()), lambda run: _read(run, self.name))
+
+
+def _joined(values: Iterator[Value | Problem]) -> Iterator[Value | Problem]:
+    """The values, with messages that stand alone made into lists."""
+    alone: list[object] = []
+    where = Where("")
+    for item in values:
+        if isinstance(item, Value) and _is_message(item.value):
+            where = where if alone else item.where
+            alone.append(item.value)
+            continue
+        if alone and isinstance(item, Value):
+            yield Value(alone, where)
+            alone = []
+        yield item
+    if alone:
+        yield Value(alone, where)
+
+
+def _is_message(value: object) -> bool:
+    if not isinstance(value, dict) or any(key in value for key in _LIST_KEYS):
+        return False
+    return (
+        isinstance(value.get("role"), str)
+        and value["role"] in _ROLES
+        and ("content" in value or "tool_calls" in value)
+    )
 
 
 def _messages(value: object) -> list[object] | None:

@@ -1,6 +1,7 @@
 """Logs of OpenManus, ``--format openmanus``: lines ``time | LEVEL | module:function:line - text``.
 
 A turn of an agent is told over several lines: its thoughts, the tools it chose, their arguments.
+An agent that calls ``terminate`` inside a plan ends its step and not the run: the flow says so.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _FAILED = re.compile(r"'success': False\}?\s*$|Error: ")
 _STEP = re.compile(r"Executing step \d+/\d+$|Marked step \d+ ")
 _SUMMARY = re.compile(r"^Plan completed:\s*\n", re.MULTILINE)
 _FLOW, _PLANNER = "flow", "PlanningFlow"
+_TERMINATE = "terminate"
 _BEGINS = "Processing your request"
 _ENDINGS: dict[str, Outcome] = {
     "Request processed in": "completed",
@@ -123,6 +125,7 @@ class _Log:
         self._task: str | None = None
         self._ended: Outcome | None = None
         self._full = False
+        self._planned = False
 
     def asked(self, task: str) -> Iterator[Read]:
         """What a person typed; a run begins."""
@@ -151,17 +154,9 @@ class _Log:
             self._ended = ending
         elif text.startswith("Plan creation result:"):
             self._say(_PLANNER, text, entry)
+            self._planned = True
         elif _STEP.match(entry.text):
-            self._rows.append(
-                Row(
-                    index=len(self._rows),
-                    agent=_FLOW,
-                    role="system",
-                    text=text,
-                    kind="system",
-                    at=entry.at,
-                )
-            )
+            self._say(_FLOW, text, entry)
         elif summary is not None and self._ended is not None:
             self._say(_PLANNER, text[summary.start() :], entry)
         else:
@@ -174,7 +169,9 @@ class _Log:
             self._choose(found["names"], entry)
         elif found := _ARGUMENTS.match(text):
             self._give(fields.arguments(found["arguments"]))
-        elif found := _RESULT.match(text):
+        elif (found := _RESULT.match(text)) and found["tool"] == _TERMINATE and self._planned:
+            self._end_step(found["text"], entry)
+        elif found:
             self._rows.append(
                 Row(
                     index=len(self._rows),
@@ -188,9 +185,24 @@ class _Log:
             )
 
     def _say(self, agent: str, text: str, entry: _Entry) -> None:
+        own = agent == _FLOW  # what the program says of its progress
         self._rows.append(
-            Row(index=len(self._rows), agent=agent, role="assistant", text=text, at=entry.at)
+            Row(
+                index=len(self._rows),
+                agent=agent,
+                role="system" if own else "assistant",
+                text=text,
+                kind="system" if own else "reply",
+                at=entry.at,
+            )
         )
+
+    def _end_step(self, text: str, entry: _Entry) -> None:
+        asked = next((row for row in reversed(self._rows) if row and row.role == "assistant"), None)
+        if asked is not None:
+            calls = tuple(call for call in asked.calls if call.name != _TERMINATE)
+            self._rows[asked.index] = replace(asked, calls=calls)
+        self._say(_FLOW, text, entry)
 
     def _choose(self, names: str, entry: _Entry) -> None:
         try:

@@ -12,7 +12,7 @@ from mastwatch.events import MessageKind, Role
 from mastwatch.formats import fields
 from mastwatch.formats.annotated import instance
 from mastwatch.formats.assembly import recorded_run
-from mastwatch.formats.json_values import Value, each_run
+from mastwatch.formats.json_values import Value, each_run, read_each
 from mastwatch.formats.recorded import Problem, Read, Where
 from mastwatch.formats.rows import RowProblems, read_rows
 from mastwatch.formats.source import Source
@@ -38,12 +38,7 @@ class PeerReviewFormat:
 
     def read(self, source: Source) -> Iterator[Read]:
         """Read all runs."""
-        for item in source.values():
-            if isinstance(item, Problem):
-                yield item
-                continue
-            for run in each_run(item):
-                yield from _read(run)
+        yield from read_each(source.values(), _read)
 
 
 def _lists(value: object) -> dict[str, list[object]] | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from mastwatch.formats import fields
 from mastwatch.formats.assembly import recorded_run
-from mastwatch.formats.json_values import Value, each_run
+from mastwatch.formats.json_values import Value, each_run, read_each
 from mastwatch.formats.record_head import events, header, requests
 from mastwatch.formats.record_rows import Rows
 from mastwatch.formats.recorded import Problem, Read, RecordedRun, Where
@@ -46,12 +46,7 @@ class RecordFormat:
 
     def read(self, source: Source) -> Iterator[Read]:
         """Read all runs."""
-        for item in source.values():
-            if isinstance(item, Problem):
-                yield item
-                continue
-            for run in each_run(item):
-                yield from _read(run, self.name)
+        yield from read_each(source.values(), lambda run: _read(run, self.name))
 
 
 def read_record(record: object, where: Where | None = None) -> Iterator[Read]:

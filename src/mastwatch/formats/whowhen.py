@@ -14,7 +14,7 @@ from mastwatch.events import MessageKind
 from mastwatch.formats import fields
 from mastwatch.formats.assembly import recorded_run
 from mastwatch.formats.code_blocks import execution
-from mastwatch.formats.json_values import Value, each_run
+from mastwatch.formats.json_values import Value, each_run, read_each
 from mastwatch.formats.recorded import Problem, Read, Thought, Where
 from mastwatch.formats.rows import RowProblems, position_id, read_rows
 from mastwatch.formats.source import Source
@@ -43,12 +43,7 @@ class WhoAndWhenFormat:
 
     def read(self, source: Source) -> Iterator[Read]:
         """Read all runs."""
-        for item in source.values():
-            if isinstance(item, Problem):
-                yield item
-                continue
-            for run in each_run(item):
-                yield from _read(run)
+        yield from read_each(source.values(), _read)
 
 
 def _history(value: object) -> list[object] | None:

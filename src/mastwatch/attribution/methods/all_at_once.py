@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from mastwatch.attribution import prompt
 from mastwatch.attribution.case import Case, Found
-from mastwatch.attribution.forms import CHOICE, Proposal, Proposals
+from mastwatch.attribution.forms import CHOICE
+from mastwatch.attribution.said import Proposal, Proposals
 from mastwatch.attribution.views import unnumbered
 from mastwatch.judge.answers import Answer
 from mastwatch.judge.windows import Window

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from mastwatch.attribution import prompt
 from mastwatch.attribution.case import Case, Found
-from mastwatch.attribution.forms import HALF, Half, Proposal
+from mastwatch.attribution.forms import HALF
+from mastwatch.attribution.said import Half, Proposal
 from mastwatch.attribution.views import unnumbered
 
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from mastwatch.attribution import prompt
 from mastwatch.attribution.case import Case, Found
-from mastwatch.attribution.forms import CHECK, PROPOSALS, Checked, Proposals
+from mastwatch.attribution.forms import CHECK, PROPOSALS
+from mastwatch.attribution.said import Checked, Proposals
 from mastwatch.judge.answers import Answer
 from mastwatch.judge.evidence import MIN_CHARS
 from mastwatch.judge.render import behind_bars

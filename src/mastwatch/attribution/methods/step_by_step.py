@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from mastwatch.attribution import prompt
 from mastwatch.attribution.case import Case, Found
-from mastwatch.attribution.forms import STEP, Proposal, StepSaid
+from mastwatch.attribution.forms import STEP
+from mastwatch.attribution.said import Proposal, StepSaid
 from mastwatch.judge.answers import Answer
 from mastwatch.judge.evidence import MIN_CHARS
 

@@ -14,7 +14,7 @@ from mastwatch.formats.ag2.dialogue import FRAMEWORK, Said, rows
 from mastwatch.formats.annotated import instance
 from mastwatch.formats.assembly import recorded_run
 from mastwatch.formats.calls import tool_calls
-from mastwatch.formats.json_values import Value, each_run
+from mastwatch.formats.json_values import Value, each_run, read_each
 from mastwatch.formats.recorded import Problem, Read, Where
 from mastwatch.formats.rows import RowProblems
 from mastwatch.formats.source import Source
@@ -38,12 +38,7 @@ class ChatDumpFormat:
 
     def read(self, source: Source) -> Iterator[Read]:
         """Read all runs."""
-        for item in source.values():
-            if isinstance(item, Problem):
-                yield item
-                continue
-            for run in each_run(item):
-                yield from _read(run)
+        yield from read_each(source.values(), _read)
 
 
 def said(message: Mapping[str, object]) -> list[Said]:

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
     r"'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|[{}\[\]()'\"]", re.DOTALL
 )
 _MAX_DEPTH = 32
+_MAX_TOLD = 5
 
 
 class ReprStreamFormat:
@@ -37,17 +38,22 @@ class ReprStreamFormat:
         where = Where(source.name, None, 1)
         problems = RowProblems(where)
         told: list[Said | None] = []
+        lost = 0
         for line in source.lines():
             if isinstance(line, Problem):
                 yield line
                 continue
-            for column, text in _objects(line.text):
-                value = _value(text)
+            for column, printed in _objects(line.text):
+                value = _value(printed)
                 if value is None:
-                    at = Where(source.name, line.number)
-                    yield Problem(at, f"column {column}: no whole message stands here; left out")
+                    lost += 1
+                    if lost <= _MAX_TOLD:
+                        text = f"column {column}: no whole message stands here; left out"
+                        yield Problem(Where(source.name, line.number), text)
                 else:
                     told.extend(read_messages([value], problems))
+        if lost > _MAX_TOLD:
+            yield Problem(where, f"{lost - _MAX_TOLD:,} more places without a whole message")
         if not any(told):
             yield from problems.found()
             yield Problem(Where(source.name), "holds no printed message")
