@@ -212,3 +212,12 @@ def test_delete_forgets_the_attribution_too(store, capsys, path) -> None:
     assert store.attribution("a") is None
     store.close()
     assert b"Ask first." not in path.read_bytes()
+
+
+def test_the_beginning_of_an_id_will_do_where_it_is_of_one_run_only(store, capsys) -> None:
+    for run_id in ("4f1c9a0d11", "4f1c9a0d22", "77aa88bb99"):
+        store.add(Trace(run_id=run_id))
+    [shown] = lines(capsys, "show", "77aa88bb")
+    assert shown["trace"]["run_id"] == "77aa88bb99"
+    assert run(capsys, "show", "4f1c9a0d")[0] == 2
+    assert run(capsys, "show", "77aa8")[0] == 2  # too short to mean one

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mastwatch.commands.inputs import read
+from mastwatch.commands.stored_run import whole_id
 from mastwatch.formats import RecordedRun
 from mastwatch.guard import guard
 
@@ -51,7 +52,7 @@ class Input:
                 f"{name}: no such file, and there is no store ({self._place}) to look in"
             )
         try:
-            found = self._store.trace(name)
+            found = self._store.trace(whole_id(self._store, name))
         except ValueError as error:
             return NotRead(f"run {name} of {self._place}: {error}")
         return found or NotRead(f"{name}: no such file, and no such run in {self._place}")

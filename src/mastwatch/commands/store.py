@@ -138,11 +138,12 @@ def _list(store: SqliteStore, args: argparse.Namespace) -> int:
 
 
 def _show(store: SqliteStore, args: argparse.Namespace) -> int:
-    from mastwatch.commands.stored_run import lines
+    from mastwatch.commands.stored_run import lines, whole_id
     from mastwatch.store import codec
 
-    trace, report = store.trace(args.run), store.report(args.run)
-    attribution = store.attribution(args.run)
+    run_id = whole_id(store, args.run)
+    trace, report = store.trace(run_id), store.report(run_id)
+    attribution = store.attribution(run_id)
     if trace is None:
         sys.stderr.write(f"mastwatch store: there is no run {args.run!r} in {store.path}\n")
         return 2

@@ -6,9 +6,24 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mastwatch.store import Attribution, Report, Trace, TraceRow
+    from mastwatch.store import Attribution, Report, Store, Trace, TraceRow
 
 _TEXT_CHARS = 2_000
+_LEAST_CHARS = 6
+"""Of the beginning of a run's id that may stand for it."""
+
+
+def whole_id(store: Store, name: str) -> str:
+    """The id of the one run whose id begins so; the name as it is where there is none, or several.
+
+    Args:
+        store: Of the runs.
+        name: An id, or at least six characters of its beginning.
+    """
+    if len(name) < _LEAST_CHARS:
+        return name
+    ids = [run_id for run_id in store.runs() if run_id.startswith(name)]
+    return ids[0] if len(ids) == 1 else name
 
 
 def lines(trace: Trace, report: Report | None, attribution: Attribution | None) -> Iterator[str]:
