@@ -194,5 +194,6 @@ def test_loop_that_ends_closes_a_stream_once(capfd: pytest.CaptureFixture[str]) 
     patches = Patches()
     patches.wrap(Slow, "stream", around_stream("test", lambda *_: Note(seen)))
     asyncio.run(leave())
-    assert seen == [1, "GeneratorExit"]
+    # A loop that ends may cancel the closing of a stream before it begins (seen on Python 3.13).
+    assert seen in ([1, "GeneratorExit"], [1, "CancelledError"])
     assert capfd.readouterr().err == ""
