@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from mastwatch.attribution import Attributor
 from mastwatch.commands.attribute_output import Output, say
+from mastwatch.commands.in_order import in_order
 from mastwatch.commands.judge_input import NotRead
 from mastwatch.commands.judge_output import Progress
 from mastwatch.commands.show import coloured
@@ -54,7 +54,6 @@ class Attributing:
             sys.stdout, plain=plain, folder=args.out, colour=not plain and coloured()
         )
         self._progress = Progress("attributed")
-        self._waiting: deque[tuple[Trace, Report | None, asyncio.Task[Attribution]]] = deque()
         self._hopeless = ""
         self._done = self._unevaluated = 0
 
@@ -74,23 +73,17 @@ class Attributing:
         access = ModelAccess(client, self._how, self._store, self._limits)
         attributor = Attributor(access, self._how.attribution)
         try:
-            while (trace := await asyncio.to_thread(next, traces, None)) is not None:
-                report = self._store.report(trace.run_id) if self._store is not None else None
-                task = asyncio.create_task(self._attributed(attributor, trace, report))
-                self._waiting.append((trace, report, task))
-                while len(self._waiting) >= self._how.concurrency:
-                    await self._next()
-            while self._waiting:
-                await self._next()
+            await in_order(
+                traces,
+                lambda trace: self._attributed(attributor, trace),
+                self._give,
+                at_once=self._how.concurrency,
+                tell=lambda under_way: self._progress.tell(self._done, under_way),
+            )
         finally:
-            for trace, report, task in self._waiting:
-                if task.done() and not task.cancelled() and task.exception() is None:
-                    self._give(trace, report, task.result())
             await access.close()
 
-    async def _attributed(
-        self, attributor: Attributor, trace: Trace, report: Report | None
-    ) -> Attribution:
+    async def _attributed(self, attributor: Attributor, trace: Trace) -> Attribution:
         def undone(reason: str) -> Attribution:
             method = attributor.settings.method
             return Attribution(
@@ -100,7 +93,7 @@ class Attributing:
         if self._hopeless:
             return undone(self._hopeless)
         try:
-            found = await attributor.attribute(trace, report)
+            found = await attributor.attribute(trace, self._report(trace))
         except Exception as error:  # ours: the attributor answers for what a model does
             report_error("attribution.attribute", error)
             return undone("internal_error")
@@ -111,21 +104,17 @@ class Attributing:
             say(f"{why}; the runs that follow are not tried")
         return found
 
-    async def _next(self) -> None:
-        self._progress.tell(self._done, len(self._waiting))
-        trace, report, task = self._waiting[0]
-        found = await task
-        self._waiting.popleft()
-        self._give(trace, report, found)
+    def _report(self, trace: Trace) -> Report | None:
+        return self._store.report(trace.run_id) if self._store is not None else None
 
-    def _give(self, trace: Trace, report: Report | None, found: Attribution) -> None:
+    def _give(self, trace: Trace, found: Attribution) -> None:
         self._done += 1
         self._unevaluated += found.result == "not_evaluated"
         self._progress.clear()
         # Of a run that succeeded nothing is kept: its host may yet say otherwise.
         if found.result != "not_evaluated" and found.reason != "succeeded":
             self._keep(trace, found)
-        self._output.attribution(trace, report, found)
+        self._output.attribution(trace, self._report(trace), found)
 
     def _keep(self, trace: Trace, found: Attribution) -> None:
         """Keep the attribution with its run, if that is the store's."""

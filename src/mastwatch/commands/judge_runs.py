@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from mastwatch.commands.in_order import in_order
 from mastwatch.commands.judge_input import NotRead
 from mastwatch.commands.judge_output import Output, Progress, say
 from mastwatch.commands.judge_plan import Plan
@@ -74,7 +74,6 @@ class Judging:
             sys.stdout, plain=plain, folder=args.out, colour=not plain and coloured()
         )
         self._progress = Progress()
-        self._waiting: deque[tuple[Trace, asyncio.Task[Report]]] = deque()
         self._hopeless = ""
         self._problem = ""
         self._done = self._unevaluated = 0
@@ -94,16 +93,14 @@ class Judging:
         calibrations = calibrations_of(self._place)
         judge = make_judge(None, self._how, self._store, calibrations, self._limits)
         try:
-            while (trace := await asyncio.to_thread(next, traces, None)) is not None:
-                self._waiting.append((trace, asyncio.create_task(self._judged(judge, trace))))
-                while len(self._waiting) >= self._how.concurrency:
-                    await self._next()
-            while self._waiting:
-                await self._next()
+            await in_order(
+                traces,
+                lambda trace: self._judged(judge, trace),
+                self._give,
+                at_once=self._how.concurrency,
+                tell=lambda under_way: self._progress.tell(self._done, under_way),
+            )
         finally:
-            for trace, task in self._waiting:
-                if task.done() and not task.cancelled() and task.exception() is None:
-                    self._give(trace, task.result())
             await judge.close()
 
     async def _judged(self, judge: Judge, trace: Trace) -> Report:
@@ -121,13 +118,6 @@ class Judging:
             self._progress.clear()
             say(f"{self._problem or self._hopeless}; the runs that follow are not tried")
         return report
-
-    async def _next(self) -> None:
-        self._progress.tell(self._done, len(self._waiting))
-        trace, task = self._waiting[0]
-        report = await task
-        self._waiting.popleft()
-        self._give(trace, report)
 
     def _give(self, trace: Trace, report: Report) -> None:
         self._done += 1
