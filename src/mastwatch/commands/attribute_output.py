@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from mastwatch.commands.report_folder import ReportFolder
+from mastwatch.commands.run_output import BOLD, DIM, RED, RunOutput
 from mastwatch.commands.show import printable
 from mastwatch.reports import attribution_line, wording
 
 if TYPE_CHECKING:
     from mastwatch.store import Attribution, Candidate, Report, Trace
 
-_BOLD, _RED, _DIM = "1", "1;31", "2"
 
-
-class Output:
-    """Prints attributions as they come and writes their files.
-
-    Args:
-        stream: Where to.
-        plain: One JSON object per line; else lines for people.
-        folder: Files are written here, too; None for none.
-        colour: ANSI colours, for people.
-    """
+class Output(RunOutput):
+    """Prints attributions as they come and writes their files; arguments as of its base class."""
 
     def __init__(self, stream: TextIO, *, plain: bool, folder: Path | None, colour: bool) -> None:
-        self._stream = stream
-        self._plain = plain
-        self._files = ReportFolder(folder, say)
-        self._colour = colour
-        self._totals: Counter[str] = Counter()
+        super().__init__(stream, plain=plain, folder=folder, colour=colour, say=say)
 
     def attribution(self, trace: Trace, report: Report | None, found: Attribution) -> None:
         """Print an attribution, and write the files of its run."""
@@ -63,29 +49,22 @@ class Output:
     def _lines(self, trace: Trace, found: Attribution) -> Iterator[str]:
         about = [f"{len(trace.rows)} rows", f"coverage {wording.share(found.coverage)}"]
         about.append(wording.METHODS[found.method])
-        yield f"{self._ink(_BOLD, printable(found.run_id))}  {', '.join(about)}"
+        yield f"{self._ink(BOLD, printable(found.run_id))}  {', '.join(about)}"
         if found.step is None:
             yield f"  {printable(wording.decision(found))}"
         else:
             word = wording.DECISIONS[found.result].upper()
-            yield f"  {self._ink(_RED, word)}  #{found.step} {printable(found.agent)}"
+            yield f"  {self._ink(RED, word)}  #{found.step} {printable(found.agent)}"
             yield from _told(found)
         for candidate in found.candidates:
             if candidate.step != found.step:
-                yield self._ink(_DIM, _other(candidate))
+                yield self._ink(DIM, _other(candidate))
         for problem in found.problems:
             yield f"  problem  {printable(problem)}"
         usage = found.usage
         spent = f"{wording.count(usage.calls, 'call')}, {wording.tokens(usage)}"
-        yield self._ink(_DIM, f"  {spent}, {wording.duration(usage.seconds)}")
+        yield self._ink(DIM, f"  {spent}, {wording.duration(usage.seconds)}")
         yield ""
-
-    def _ink(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self._colour else text
-
-    def _line(self, text: str) -> None:
-        encoding = self._stream.encoding or "utf-8"
-        self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
 def _told(found: Attribution) -> Iterator[str]:

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from mastwatch import reports
-from mastwatch.commands.report_folder import ReportFolder
+from mastwatch.commands.run_output import BOLD, DIM, RED, RunOutput
 from mastwatch.commands.show import printable
 from mastwatch.reports import wording
 
 if TYPE_CHECKING:
     from mastwatch.store import Attribution, Report, Trace, Verdict
 
-_BOLD, _RED, _DIM = "1", "1;31", "2"
 
-
-class Output:
-    """Prints reports as they come and writes their files.
-
-    Args:
-        stream: Where to.
-        plain: One JSON object per line; else lines for people.
-        folder: Files are written here, too; None for none.
-        colour: ANSI colours, for people.
-    """
+class Output(RunOutput):
+    """Prints reports as they come and writes their files; arguments as of its base class."""
 
     def __init__(self, stream: TextIO, *, plain: bool, folder: Path | None, colour: bool) -> None:
-        self._stream = stream
-        self._plain = plain
-        self._files = ReportFolder(folder, say)
-        self._colour = colour
-        self._totals: Counter[str] = Counter()
+        super().__init__(stream, plain=plain, folder=folder, colour=colour, say=say)
         self._usd = 0.0
 
     def report(self, trace: Trace, report: Report, attribution: Attribution | None = None) -> None:
@@ -66,7 +52,7 @@ class Output:
         about = [f"{len(trace.rows)} rows", f"coverage {wording.share(report.coverage)}"]
         about.append(f"task completed: {wording.WORDS[report.task_completed]}")
         about.append(report.calibration)
-        yield f"{self._ink(_BOLD, printable(report.run_id))}  {', '.join(about)}"
+        yield f"{self._ink(BOLD, printable(report.run_id))}  {', '.join(about)}"
         by_word: dict[str, list[Verdict]] = {}
         for verdict in report.verdicts.values():
             by_word.setdefault(verdict.verdict, []).append(verdict)
@@ -78,13 +64,13 @@ class Output:
         yield from _not_evaluated(by_word.get("not_evaluated", []))
         absent = [verdict.mode for verdict in by_word.get("absent", ())]
         if absent:
-            yield self._ink(_DIM, f"  absent   {', '.join(absent)}")
+            yield self._ink(DIM, f"  absent   {', '.join(absent)}")
         for problem in report.problems:
             yield f"  problem  {printable(problem)}"
         usage = report.usage
         money = f", {wording.money(usage.usd)}" if usage.usd is not None else ""
         yield self._ink(
-            _DIM,
+            DIM,
             f"  {wording.count(usage.calls, 'call')}, {wording.tokens(usage)}{money}, "
             f"{wording.duration(usage.seconds)}",
         )
@@ -92,19 +78,12 @@ class Output:
 
     def _present(self, verdict: Verdict) -> Iterator[str]:
         sure = f" {verdict.confidence:.2f}" if verdict.confidence is not None else ""
-        word = self._ink(_RED, "PRESENT")
+        word = self._ink(RED, "PRESENT")
         yield f"  {word}  {verdict.mode} {wording.mode_name(verdict)}{sure}"
         if verdict.why:
             yield f"           {printable(verdict.why)}"
         for item in verdict.evidence:
             yield f"           #{item.message_index}: {printable(item.quote)[:200]}"
-
-    def _ink(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self._colour else text
-
-    def _line(self, text: str) -> None:
-        encoding = self._stream.encoding or "utf-8"
-        self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
 def _not_evaluated(verdicts: list[Verdict]) -> Iterator[str]:
